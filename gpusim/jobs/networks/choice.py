@@ -232,12 +232,12 @@ def _least(operator: TensorOperator, asked: Sequence[tuple[LaunchClass, Launch, 
 
     Caches are empty when a launch begins; of what it stores, as much as L2 holds may stay there.
     """
-    primitive, bytes_ = operator.primitive, operator.primitive.work
+    primitive, needed = operator.primitive, operator.primitive.work
     stays = len(operator.launches) * gpu.l2.size_kib << 10
-    moved = bytes_.read_bytes + primitive.passed_on_bytes + max(0, bytes_.stored_bytes - stays)
+    moved = needed.read_bytes + primitive.passed_on_bytes + max(0, needed.stored_bytes - stays)
     limited = gpu.dram.model != "ideal" or gpu.dram.ideal_bandwidth_gb_s
     return max(
-        bytes_.needed_macs / (ATTAINED * gpu.cus * SIMDS * SIMD_LANES),
+        needed.needed_macs / (ATTAINED * gpu.cus * SIMDS * SIMD_LANES),
         LOOKED_AT_SHARE * plain_sum(work.valu_cycles for _, _, work in asked if work.counted) / (gpu.cus * SIMDS),
         moved / gpu.dram.bytes_per_s * gpu.clock_ghz * 1e9 if limited else 0.0,
     )
