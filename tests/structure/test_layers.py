@@ -29,6 +29,15 @@ def test_a_package_imports_only_what_it_may(package: str) -> None:
     assert _refused(package) == []
 
 
+def test_a_user_s_launches_alone_have_a_limit_of_instructions() -> None:
+    """All others are operators' or libraries', whose kernels end: `operator_command` makes their commands."""
+    made = {
+        str(file.relative_to(ROOT)) for file in (ROOT / "gpusim").rglob("*.py") if "LaunchCommand(" in file.read_text()
+    }
+    users = {"gpusim/jobs/api/queue.py", "gpusim/jobs/api/device.py", "gpusim/jobs/hip/launching.py"}
+    assert made == users | {"gpusim/jobs/running/operators.py", "gpusim/jobs/host/command_processor.py"}
+
+
 @pytest.mark.parametrize("layer", LAYERS, ids=lambda layer: layer.name)
 def test_a_layer_whose_packages_do_without_one_another_says_so(layer: Layer) -> None:
     inside = [each for package in layer.packages for seen, each in arrows()[package].items() if seen in layer.packages]

@@ -99,7 +99,7 @@ class LaunchWork:
     """Control flow was followed; otherwise each instruction counts once."""
 
 
-def launch_work(launch: Launch, gpu: GpuSpec) -> LaunchWork:
+def launch_work(launch: Launch, gpu: GpuSpec, accesses: bool = True) -> LaunchWork:
     """Return what a launch asks for; what it stores while it is looked at stays in its memory.
 
     Raises what a launch raises before it begins (isa.execution.executor.FunctionalContext).
@@ -107,6 +107,7 @@ def launch_work(launch: Launch, gpu: GpuSpec) -> LaunchWork:
     Args:
         launch: The launch.
         gpu: GPU on which it would run.
+        accesses: Look at what an access takes too, by executing some; False: as even as it can be.
     """
     x, y, z = launch.workgroups
     groups, waves = x * y * z, launch.wavefronts_per_workgroup
@@ -123,7 +124,8 @@ def launch_work(launch: Launch, gpu: GpuSpec) -> LaunchWork:
         counts, counted = np.tile(static * waves, (len(looked_at), 1)), False
     each = _mean(counts, groups)
     middle, l1_lines = len(looked_at) // 2, (gpu.l1.size_kib << 10) // LINE_BYTES
-    access = _of_an_access(launch, looked_at[middle], counts[middle], l1_lines) if counted else _Access()
+    looks = counted and accesses
+    access = _of_an_access(launch, looked_at[middle], counts[middle], l1_lines) if looks else _Access()
     whole = each * groups
     return LaunchWork(
         workgroups=groups,

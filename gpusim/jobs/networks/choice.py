@@ -53,6 +53,7 @@ MOST_EFFORT = 2e9
 MOST_PRODUCTS = 1024
 SAMPLED_ROUNDS = 6  # rounds of workgroups that are simulated of a launch
 ChoiceKey = tuple[str, Pass]
+Asked = list[tuple[LaunchClass, Launch, LaunchWork]]  # by an operator, launch by launch
 
 
 def chosen_kinds(settings: NetworkSettings) -> Mapping[str, Sequence[str]]:
@@ -171,7 +172,7 @@ def _candidates(
     """
     candidates: dict[ChoiceKey, list[Candidate]] = {(step.layer, step.what): [] for step in steps}
     effort: dict[tuple[ChoiceKey, str], float] = {}
-    looked = LaunchWorkCache(settings.gpu)
+    looked = LaunchWorkCache(settings.gpu, accesses=False)
     for kind, names in ALGORITHMS.items():
         of_kind = [step for step in steps if schedule.network[step.layer].kind_name == kind]
         for name in names if of_kind else ():
@@ -209,7 +210,7 @@ def has_few_products(schedule: Schedule, step: Step, iteration: IterationSetting
     return all(one.products <= MOST_PRODUCTS for one in primitives if isinstance(one, ConvolutionPass))
 
 
-def _look_at(operator: TensorOperator, looked: LaunchWorkCache) -> list[tuple[LaunchClass, Launch, LaunchWork]]:
+def _look_at(operator: TensorOperator, looked: LaunchWorkCache) -> Asked:
     """Return an operator's launches with their classes, and what each asks for: a tile that few results fill takes as
     many instructions as a full one.
     """
@@ -217,7 +218,7 @@ def _look_at(operator: TensorOperator, looked: LaunchWorkCache) -> list[tuple[La
     return list(zip(classes, operator.launches, looked.works(operator, classes), strict=True))
 
 
-def _effort(asked: Sequence[tuple[LaunchClass, Launch, LaunchWork]], gpu: GpuSpec) -> float:
+def _effort(asked: Asked, gpu: GpuSpec) -> float:
     """Estimate the wavefront instructions that measuring an operator simulates: of equal launches, those of one."""
     effort = dict[LaunchClass, float]()
     for one, launch, work in asked:
@@ -226,7 +227,7 @@ def _effort(asked: Sequence[tuple[LaunchClass, Launch, LaunchWork]], gpu: GpuSpe
     return plain_sum(effort.values())
 
 
-def _least(operator: TensorOperator, asked: Sequence[tuple[LaunchClass, Launch, LaunchWork]], gpu: GpuSpec) -> float:
+def _least(operator: TensorOperator, asked: Asked, gpu: GpuSpec) -> float:
     """Return a lower bound of the operator's cycles: from its multiply-accumulates, its instructions' cycles on the
     SIMDs, or its DRAM bytes, whichever is the most.
 

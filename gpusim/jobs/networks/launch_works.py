@@ -19,6 +19,8 @@ class LaunchWorkCache:
 
     gpu: GpuSpec
     """GPU of the launches."""
+    accesses: bool = True
+    """Lines and bank cycles of an access are looked at too."""
     found: dict[LaunchClass, LaunchWork] = field(default_factory=dict)
     """Work by class."""
 
@@ -32,5 +34,5 @@ class LaunchWorkCache:
                     run_functional(launch, residency=residency(launch, self.gpu))
         for number, launch_class in enumerate(classes):
             if launch_class not in self.found:
-                self.found[launch_class] = launch_work(operator.launches[number], self.gpu)
+                self.found[launch_class] = launch_work(operator.launches[number], self.gpu, self.accesses)
             yield self.found[launch_class]

@@ -26,7 +26,7 @@ from gpusim.base.sums import plain_sum
 from gpusim.base.table import MISSING, Table, TableCell
 from gpusim.base.view import View, column
 from gpusim.jobs.networks.gains import describe_fusion, gains_tables
-from gpusim.model.core.sampled import DRAWS, ITERATIONS, WINDOWS
+from gpusim.model.core.sampled import DRAWS, ITERATIONS, WHOLE, WINDOWS
 from gpusim.results.report.result import ResultRow, choice_text, sampling_text
 from gpusim.results.report.rows import DEAREST, ResultViews
 from gpusim.results.report.views import UNKNOWN, bound_text, time_cell
@@ -321,17 +321,18 @@ def _sampled(sampling: Mapping[str, Any], width: float, time_us: float) -> Itera
     if sampling["method"] == DRAWS:
         yield f"{sampling_text(sampling)}; {total}"
         return
-    yield (
-        f"sampled: {PERCENT_DIGITS_3(sampling['fraction'])} of the instructions simulated,"
-        f" {DIGITS_3(sampling['speed_up'])} times fewer; {total} at {PERCENT_GENERAL(sampling['confidence'])}"
-        " confidence"
-    )
+    share, fewer = PERCENT_DIGITS_3(sampling["fraction"]), DIGITS_3(sampling["speed_up"])
+    simulated = f"{share} of the instructions simulated, {fewer} times fewer"
+    if sampling["method"] == WHOLE:
+        yield f"no value is an estimate: every launch, or one equal to it, was simulated whole; {simulated}"
+    else:
+        yield f"sampled: {simulated}; {total} at {PERCENT_GENERAL(sampling['confidence'])} confidence"
     left_out = sampling.get("left_out")  # older runs do not have it
     if left_out:
         parts = ", ".join(f"{MILLIONS_0(left_out[by])} M {how}" for by, how in _LEFT_OUT_BY.items() if by in left_out)
         instructions = sampling["instructions"]
-        simulated = instructions - plain_sum(left_out.values())
-        yield f"of {MILLIONS_0(instructions)} M instructions {parts}; {MILLIONS_0(simulated)} M simulated"
+        rest = instructions - plain_sum(left_out.values())
+        yield f"of {MILLIONS_0(instructions)} M instructions {parts}; {MILLIONS_0(rest)} M simulated"
 
 
 def _rates(timed: Sequence[ResultRow], time_us: float) -> str:

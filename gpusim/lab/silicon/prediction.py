@@ -183,12 +183,13 @@ def run_warm(
     Returns:
         The facts, call after call.
     """
-    from gpusim.jobs.host.command_processor import CommandProcessor, LaunchCommand, RunOptions
+    from gpusim.jobs.host.command_processor import CommandProcessor, RunOptions
+    from gpusim.jobs.running.operators import operator_command
     from gpusim.results.records.record import RunRecord
 
     record = RunRecord(False, name, [])
     # no kernel's time depends on what another one has computed
-    commands = [LaunchCommand(launch, warm=True, decisive=False) for launch in launches]
+    commands = [operator_command(launch, decisive=False)._replace(warm=True) for launch in launches]
     processor = CommandProcessor(gpu, Reporter(quiet=True))
     for call in range(calls):
         if call and invalidated:

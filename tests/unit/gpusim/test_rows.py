@@ -194,6 +194,12 @@ def test_closing_lines_of_a_sampled_and_of_a_stopped_run() -> None:
         "of 4,000 M instructions 3,000 M by equal launches, 400 M by whole workgroups, 100 M by iterations within"
         " workgroups; 500 M simulated"
     ) in lines
+    of_all = {**sampling, "method": "whole", "left_out": {"equal": 3.5e9}}
+    lines_of_all = views_of(read({**document, "sampling": of_all})).closing()
+    assert (
+        "no value is an estimate: every launch, or one equal to it, was simulated whole; 12.5 % of the instructions"
+        " simulated, 8 times fewer"
+    ) in lines_of_all
     assert "real values; WRONG: b forward" in lines and "out of time: 1 of 2 rows are not finished" in lines
     assert any("real values; 1 of 1 rows compared with NumPy, all as expected" in line
                for line in views_of(network(row(verification={"passed": True}))).closing())  # fmt: skip
