@@ -1,5 +1,7 @@
 """Does the code that stock clang builds, at any level and code-object version, give NumPy's results?"""
 
+from itertools import product
+
 import numpy as np
 import pytest
 
@@ -7,10 +9,21 @@ from tests.corpus.build import BASE, VARIANTS, Variant, differences, missing_too
 from tests.corpus.cases_science import aes_blocks, aes_keys
 from tests.corpus.execute import execute, kernel_names, kernel_of
 from tests.corpus.table import CASES, Case
+from tests.support.daily import parametrize_daily
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.kernel)
-@pytest.mark.parametrize("variant", VARIANTS, ids=lambda variant: variant.name)
+# each change runs every case of one variant, and of each other variant every sixth, other cases of each
+@parametrize_daily(
+    "variant, case",
+    product(VARIANTS, CASES),
+    {
+        v * len(CASES) + c
+        for v, variant in enumerate(VARIANTS)
+        for c in range(len(CASES))
+        if variant == BASE or c % 6 == v % 6
+    },
+    ids=lambda value: value.kernel if isinstance(value, Case) else value.name,
+)
 def test_results(variant: Variant, case: Case) -> None:
     for size in case.sizes:
         result = execute(kernel_of(variant, case), case, size)
@@ -42,8 +55,8 @@ def test_the_cipher_reference_gives_the_standards_example() -> None:
     assert aes_blocks(text[None], aes_keys(key)).tobytes().hex() == "69c4e0d86a7b0430d8cdb78070b4c55a"
 
 
-# one of each compiler; `python -m tests.corpus.build --check` compares all
-@pytest.mark.parametrize("variant", (BASE, Variant(14, 1, 2)), ids=lambda variant: variant.name)
+# one of each compiler, of the older at night; `python -m tests.corpus.build --check` compares all
+@parametrize_daily("variant", (BASE, Variant(14, 1, 2)), {0}, ids=lambda variant: variant.name)
 def test_committed_objects_are_what_the_sources_give(variant: Variant) -> None:
     reason = missing_tool(variant.clang)
     if reason:

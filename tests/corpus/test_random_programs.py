@@ -15,6 +15,12 @@ from tests.support.functional import Device
 
 ITEMS = 100
 PROGRAMS = {"-O0": 3, "-O1": 8, "-O3": 8}  # at -O0 they are ten times as long, and all alike
+DAILY = [(19, "-O0", 1), (14, "-O1", 2), (19, "-O3", 3)]  # clang, flag, programs
+NIGHTLY = [
+    pytest.param(clang, flag, number, marks=pytest.mark.nightly)
+    for clang in (14, 19)
+    for flag, number in PROGRAMS.items()
+]
 COMMON = ["-x", "cl", "-cl-std=CL2.0", "-w", "-fwrapv", "-ffp-contract=off", "-cl-fp32-correctly-rounded-divide-sqrt"]
 # LLVM 14 and 19 divide in 24 or 32 bits where an unsigned dividend has leading ones, which is the compiler's fault:
 # such dividends are avoided, and one of the two places that do so is switched off.
@@ -53,11 +59,10 @@ def compare(clang: int, flags: list[str], seeds: range, folder: Path) -> None:
         np.testing.assert_array_equal(device.get("numbers").reshape(ITEMS, 8), numbers, f"{name}: floats")
 
 
-@pytest.mark.parametrize("flags", ["-O0", "-O1", "-O3"])
-@pytest.mark.parametrize("clang", [14, 19])
-def test_same_as_on_the_host(clang: int, flags: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("clang", "flags", "programs"), [*DAILY, *NIGHTLY])
+def test_same_as_on_the_host(clang: int, flags: str, programs: int, tmp_path: Path) -> None:
     reason = missing_tool(clang)
     if reason:
         pytest.skip(reason)
     seed = 1000 * clang + 100 * int(flags[-1])
-    compare(clang, [flags], range(seed, seed + PROGRAMS[flags]), tmp_path)
+    compare(clang, [flags], range(seed, seed + programs), tmp_path)

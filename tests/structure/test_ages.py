@@ -4,6 +4,9 @@ No test compares with the sources: each commit to the model would make 190 pages
 that it was compared with, and has to follow from what is recorded of that.
 """
 
+from collections.abc import Mapping
+from functools import cache
+
 import pytest
 
 from docs._site import ages
@@ -12,6 +15,7 @@ from docs._site.sections import BUILT, STORED
 from gpusim.lab.ages.commands import file_names
 from gpusim.lab.ages.registry import EXTRAPOLATED, READ_FIRST, list_recordings
 from gpusim.lab.versions.age import FigureAge
+from gpusim.lab.versions.model import Hashes
 
 # what is recorded in results, and is no figure of the model: why
 NO_FIGURES = {
@@ -39,9 +43,27 @@ COUNTED = {
 }
 
 
+@cache
+def compared_ages() -> Mapping[str, Mapping[str, FigureAge]]:
+    """The ages that all pages' notes are made of: by the model that they compare with."""
+    return ages.ages_by(ages.compared()[0])
+
+
+@pytest.fixture
+def aged_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Has all pages' ages worked out once, not for each page again."""
+    made, (wanted, _) = compared_ages(), ages.compared()
+
+    def kept(model: Hashes) -> Mapping[str, Mapping[str, FigureAge]]:
+        assert model == wanted
+        return made
+
+    monkeypatch.setattr(ages, "ages_by", kept)
+
+
 @pytest.mark.generated
 @pytest.mark.parametrize("page", ages.pages())
-def test_a_page_s_note_follows_from_what_is_recorded(page: str) -> None:
+def test_a_page_s_note_follows_from_what_is_recorded(page: str, aged_once: None) -> None:
     """`python -m docs._site.ages` writes the notes."""
     text = (DOCS / f"{page}.md").read_text(encoding="utf-8")
     assert section(text, ages.NAME) == ages.written_note(page)
@@ -50,7 +72,7 @@ def test_a_page_s_note_follows_from_what_is_recorded(page: str) -> None:
 
 @pytest.mark.generated
 @pytest.mark.parametrize("name", ages.recorded_pages())
-def test_a_recorded_page_s_note_follows_from_what_is_recorded(name: str) -> None:
+def test_a_recorded_page_s_note_follows_from_what_is_recorded(name: str, aged_once: None) -> None:
     assert section((RESULTS / name).read_text(encoding="utf-8"), ages.NAME) == ages.written_file_note(name)
 
 

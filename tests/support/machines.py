@@ -3,9 +3,12 @@
 Composed machines of a few units, for harnesses, are records of other layouts: `allow_further_layouts`.
 """
 
+from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
-from gpusim.base.jit import JIT_DISABLED, registered
+import gpusim.model.core.machine  # noqa: F401  operations on records are compiled for its layout, whoever runs them
+from gpusim.base.jit import JIT_DISABLED, cache_folders, registered
 from gpusim.model.core.cu.dispatch_spec import DispatchSpec
 from gpusim.model.core.gpu_spec import GpuSpec
 from memory.cache.instruction import InstructionCacheSpec
@@ -83,5 +86,9 @@ def altered(gpu: GpuSpec, **parts: dict[str, Any]) -> GpuSpec:
 def allow_further_layouts() -> None:
     """Have functions compiled for whatever record they meet: what compiles the core ends that."""
     if not JIT_DISABLED:
-        for function in registered("timing"):
-            function.dispatcher.disable_compile(False)
+        folders: set[Path] = set()
+        with patch.object(cache_folders, "close", folders.add):  # once, not for each of 560 dispatchers
+            for function in registered("timing"):
+                function.dispatcher.disable_compile(False)
+        for folder in folders:
+            cache_folders.close(folder)

@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[2]
     "gpu",
     [
         pytest.param(["mi50"], marks=pytest.mark.nightly),
-        ["mi100"],
+        pytest.param(["mi100"], marks=pytest.mark.nightly),
         pytest.param(["mi210"], marks=pytest.mark.nightly),
         ["mi210", "--set", "architecture=gfx942"],
     ],

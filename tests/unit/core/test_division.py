@@ -98,14 +98,31 @@ def differences(one: Any, other: Any, path: str) -> list[str]:
     return [] if np.array_equal(one, other) else [path]
 
 
+EVERY, PARTIAL = {"every": 900}, {"max_cycles": 1500}
+DAILY = [  # products, atomics, LDS and reductions; a series and a part; each number of threads
+    ("gemm_tiles", EVERY, (3,)),
+    ("histogram_global", PARTIAL, (2,)),
+    ("softmax", EVERY, (2,)),
+    ("transpose", PARTIAL, (5,)),
+]
+NIGHTLY = [
+    pytest.param(name, more, (2, 3, 5), marks=pytest.mark.nightly)
+    for name in ("gemm_tiles", "histogram_global", "softmax", "transpose", "aes_encrypt")
+    for more in (EVERY, PARTIAL)
+]
+
+
 @compiled
-@pytest.mark.parametrize("name", ["gemm_tiles", "histogram_global", "softmax", "transpose", "aes_encrypt"])
-@pytest.mark.parametrize("more", [{"every": 900}, {"max_cycles": 1500}], ids=["every", "partial"])
+@pytest.mark.parametrize(("name", "more", "numbers"), [*DAILY, *NIGHTLY])
 def test_shared_compute_units_leave_the_same(
-    name: str, more: dict[str, int], shared: list[tuple[int, int]], monkeypatch: pytest.MonkeyPatch
+    name: str,
+    more: dict[str, int],
+    numbers: tuple[int, ...],
+    shared: list[tuple[int, int]],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     left, m = left_by(name, 1, monkeypatch, **more)
-    for threads in (2, 3, 5):
+    for threads in numbers:
         shared.clear()
         also, n = left_by(name, threads, monkeypatch, **more)
         assert left == also
@@ -160,15 +177,21 @@ def ran(groups: list[list[Script]], threads: int) -> tuple[Any, ...]:
 
 
 @compiled
+@pytest.mark.parametrize("numbers", [(3,), pytest.param((2, 3, 5), marks=pytest.mark.nightly)])
 @settings(
     max_examples=2, deadline=None, suppress_health_check=list(HealthCheck), phases=(Phase.explicit, Phase.generate)
 )
 @given(st.lists(ACTIONS, min_size=8, max_size=16), st.integers(0, 2), st.integers(1, 3), st.integers(1, 4))
 def test_random_scripts_leave_the_same_counts(
-    shared: list[tuple[int, int]], kernels: list[Any], barriers: int, waves: int, every: int
+    shared: list[tuple[int, int]],
+    numbers: tuple[int, ...],
+    kernels: list[Any],
+    barriers: int,
+    waves: int,
+    every: int,
 ) -> None:
     groups = [[cut_script(actions, barriers, every)] * waves for actions in kernels]
-    left = [ran(groups, threads) for threads in (1, 2, 3, 5)]
+    left = [ran(groups, threads) for threads in (1, *numbers)]
     assert left == left[:1] * len(left)
 
 

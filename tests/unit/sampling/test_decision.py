@@ -73,9 +73,10 @@ def test_a_wanted_error_costs_what_it_is_worth() -> None:
     assert fine[1] * (1 - fine[2]) <= 0.004 * 1.01  # of the whole launch
 
 
+@pytest.mark.parametrize("launches", [15, pytest.param(60, marks=pytest.mark.nightly)])
 @pytest.mark.parametrize("spread", [0.01, 0.05])
-def test_the_truth_lies_within_the_bar(spread: float) -> None:
-    found = [sampled(300, noisy(seed, spread), SamplingSpec()) for seed in range(60)]
+def test_the_truth_lies_within_the_bar(spread: float, launches: int) -> None:
+    found = [sampled(300, noisy(seed, spread), SamplingSpec()) for seed in range(launches)]
     assert np.mean([abs(rate - 1) <= width for rate, width, _ in found]) >= 0.9
     assert np.mean([0 < width * (1 - part) <= 0.012 for _, width, part in found]) >= 0.9, (
         "the last interval may widen it"

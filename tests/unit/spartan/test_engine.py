@@ -6,16 +6,15 @@
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gpusim.base.jit import JIT_DISABLED
 from spartan.engine_spec import SUMS_FROM, EngineSpec
 from spartan.replacement import CMI_REPLACEMENT, REPLACEMENT
+from tests.support.daily import given_daily
 from tests.unit.spartan.engine_harness import Bench, engine_tick, sources
 
-EXAMPLES = 10 if JIT_DISABLED else 120
-SETTINGS = settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
+EXAMPLES = (6, 10) if JIT_DISABLED else (40, 120)  # daily, nightly
 ROWS = [1, 15, 16, 17, 100] if JIT_DISABLED else [1, 15, 16, 17, 100, 600, 1100]
 
 
@@ -88,15 +87,13 @@ def cases(draw):
     return parts, draw(specs()), script, dram
 
 
-@given(cases())
-@SETTINGS
+@given_daily(*EXAMPLES, cases())
 def test_every_answer_is_right(case):
     parts, spec, script, dram = case
     Bench(parts, spec, extra_lines=1, **dram).run(script)
 
 
-@given(cases())
-@settings(SETTINGS, max_examples=EXAMPLES // 2)
+@given_daily(*(examples // 2 for examples in EXAMPLES), cases())
 def test_idle_cycles_change_nothing(case):
     parts, spec, script, dram = case
     outcomes = []
@@ -107,8 +104,14 @@ def test_idle_cycles_change_nothing(case):
     assert outcomes[0] == outcomes[1]
 
 
-@given(pick(2, 3, 7, 20, 40, 190), pick(0.02, 0.07, 0.2, 0.6, 1.0), pick(32, 256), st.integers(0, 9999), st.data())
-@SETTINGS
+@given_daily(
+    *EXAMPLES,
+    pick(2, 3, 7, 20, 40, 190),
+    pick(0.02, 0.07, 0.2, 0.6, 1.0),
+    pick(32, 256),
+    st.integers(0, 9999),
+    st.data(),
+)
 def test_accurate_search_reads_the_fewest_lines(lines, density, entry_bytes, seed, data):
     """On a profiled column, one request at a time: exactly the lines that the answer is made of.
 
@@ -148,8 +151,7 @@ def test_accurate_search_reads_the_fewest_lines(lines, density, entry_bytes, see
     assert counters["accurate"] + counters["prefetch_buffer_hits"] >= len(wanted)
 
 
-@given(st.integers(10, 60), pick(0.02, 0.07, 0.3), st.integers(0, 9999), st.data())
-@SETTINGS
+@given_daily(*EXAMPLES, st.integers(10, 60), pick(0.02, 0.07, 0.3), st.integers(0, 9999), st.data())
 def test_prudent_search_skips_zero_lines(lines, density, seed, data):
     rng = np.random.default_rng(seed)
     column = (rng.random((16 * lines, 1)) < density).astype(np.float32)
@@ -188,8 +190,7 @@ def test_a_profile_that_goes_on_in_a_new_lane_reads_no_zero_line_again():
         assert zero and all(reads.count((0, c, n)) <= 1 for n in zero)
 
 
-@given(st.integers(1, 40), pick(0, 1, 5, 16), pick(1, 4, 16), st.integers(0, 9999))
-@SETTINGS
+@given_daily(*EXAMPLES, st.integers(1, 40), pick(0, 1, 5, 16), pick(1, 4, 16), st.integers(0, 9999))
 def test_hasty_search_reads_line_after_line_and_no_further_than_asked(lines, ahead, window, seed):
     rng = np.random.default_rng(seed)
     column = (rng.random((16 * lines, 1)) < 0.2).astype(np.float32)
