@@ -14,10 +14,11 @@ from tests.fuzz.inputs import Kind, kinds
 EXAMPLES = int(os.environ.get("GPUSIM_FUZZ_EXAMPLES", "100"))
 
 
+@pytest.mark.parametrize("examples", [max(1, EXAMPLES // 5), pytest.param(EXAMPLES, marks=pytest.mark.nightly)])
 @pytest.mark.parametrize("name", sorted(name for name, kind in kinds().items() if kind.share))
-def test_bad_input_ends_in_an_exit_code(name: str) -> None:
+def test_bad_input_ends_in_an_exit_code(name: str, examples: int) -> None:
     first = random.Random().randrange(1 << 40) * tries.EXECUTED + 1  # others each time; objects are executed elsewhere
-    count = min(EXAMPLES, tries.EXECUTED - 2) if name == "objects" else EXAMPLES
+    count = min(examples, tries.EXECUTED - 2) if name == "objects" else examples
     report = batches.run(kinds()[name], seed=1, first=first, count=count, processes=1)
     assert not report.findings, report.text()
     assert report.outcomes.total() in (count, 0 if name == "caches" else count)

@@ -1,7 +1,6 @@
 """Does each cycle keep the limits of issue, pipes, look-ups, ports and queues; random scripts and real kernels."""
 
 import pytest
-from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gpusim.base.jit import JIT_DISABLED
@@ -18,6 +17,7 @@ from memory.network.state import CrossbarSpec
 from memory.translation.spec import TranslationSpec
 from spartan.engine_spec import EngineSpec
 from tests.support.cycle_laws import CycleLaws, step, stepped
+from tests.support.daily import given_daily
 from tests.support.machines import LINE, ready, tight
 from tests.support.real_kernels import corpus_launch, gemm_launches
 from tests.support.scripted import Script, ScriptedRun
@@ -58,8 +58,8 @@ def lawful(groups: list[list[Script]], spec: GpuSpec, waves_per_simd: int = 4) -
     return laws
 
 
-@settings(max_examples=10, deadline=None, suppress_health_check=list(HealthCheck))
-@given(
+@given_daily(
+    *((4, 10) if JIT_DISABLED else (6, 10)),
     st.lists(ACTIONS, min_size=1, max_size=5),
     st.integers(1, 9),
     st.sampled_from(sorted(SCHEDULES)),
@@ -116,9 +116,9 @@ def test_counters_and_queues_that_run_full() -> None:
 
 
 REAL = {
-    "sgemm_4x4": lambda gpu: gemm_launches("sgemm_4x4", (128, 128, 4), gpu),
-    "sgemm_tiled16": lambda gpu: gemm_launches("sgemm_tiled16", (64, 32, 16), gpu),
-    "sgemm_dib_tiled": lambda gpu: gemm_launches("sgemm_dib_tiled", (64, 8, 64), gpu),
+    "sgemm_4x4": lambda gpu: gemm_launches("sgemm_4x4", (64, 64, 4), gpu),
+    "sgemm_tiled16": lambda gpu: gemm_launches("sgemm_tiled16", (32, 32, 16), gpu),
+    "sgemm_dib_tiled": lambda gpu: gemm_launches("sgemm_dib_tiled", (32, 8, 32), gpu),
     "spmv_wavefront": lambda gpu: [corpus_launch("spmv_wavefront", -1)],
 }
 

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gpusim.base.jit import JIT_DISABLED
@@ -25,10 +24,11 @@ from memory.network.state import CrossbarSpec
 from memory.sets.replacement import POLICIES
 from memory.unit_classes import CU_LOOK_UP
 from memory.wheel import SIZE
+from tests.support.daily import given_daily
 from tests.support.machines import LINE, altered, simple, tight
 from tests.support.scripted import Script, ScriptedRun
 
-EXAMPLES = 4 if JIT_DISABLED else 24
+EXAMPLES = (3, 4) if JIT_DISABLED else (9, 24)  # daily, nightly
 
 ACTIONS = st.lists(
     st.one_of(
@@ -117,8 +117,9 @@ def differing(one: ScriptedRun, other: ScriptedRun) -> list[str]:
 
 
 @pytest.mark.parametrize("gpu", [SMALL, TIGHT], ids=["small", "tight"])
-@settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
-@given(st.lists(ACTIONS, min_size=1, max_size=5), st.integers(0, 2), st.integers(1, 3), st.integers(0, 1))
+@given_daily(
+    *EXAMPLES, st.lists(ACTIONS, min_size=1, max_size=5), st.integers(0, 2), st.integers(1, 3), st.integers(0, 1)
+)
 def test_laws_hold_and_idle_cycles_may_be_skipped(
     gpu: GpuSpec, kernels: list, barriers: int, waves: int, early: int
 ) -> None:
@@ -174,8 +175,11 @@ POLICY = st.sampled_from(sorted(POLICIES))
 WRITE = st.tuples(st.sampled_from(sorted(WRITE_POLICIES)), st.booleans())
 
 
-@settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
-@given(st.lists(MEMORY_ACTIONS, min_size=1, max_size=5), st.builds(policies, POLICY, POLICY, POLICY, WRITE, WRITE))
+@given_daily(
+    *EXAMPLES,
+    st.lists(MEMORY_ACTIONS, min_size=1, max_size=5),
+    st.builds(policies, POLICY, POLICY, POLICY, WRITE, WRITE),
+)
 def test_laws_hold_under_every_policy(kernels: list[list[tuple]], gpu: GpuSpec) -> None:
     groups = [[memory_script(actions)] for actions in kernels]
     r = run(gpu, groups, False)

@@ -1,14 +1,14 @@
 """Do the coalescer and the LDS bank model give what a plain statement of the rules gives?"""
 
 import numpy as np
-from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpusim.base.jit import JIT_DISABLED, address_of, records
 from isa.execution.coalescing import bank_cycles, flat_addresses, match_addresses, note_bank_pattern, note_line_pattern
 from isa.execution.state import PATTERN, WORK, pattern_at, work_at
+from tests.support.daily import given_daily
 
-EXAMPLES = 15 if JIT_DISABLED else 60
+EXAMPLES = (15, 15) if JIT_DISABLED else (20, 60)  # daily, nightly
 FULL = (1 << 64) - 1
 SIZES = st.sampled_from((1, 2, 4, 8, 12, 16))
 
@@ -105,8 +105,7 @@ def naive_path_cycles(addresses, mask, size, load):
     return max(1, cycles)
 
 
-@settings(max_examples=EXAMPLES, deadline=None)
-@given(lane_patterns(), SIZES, st.integers(0, 5), st.sampled_from([(0, 0), (0, 1), (1, 0)]))
+@given_daily(*EXAMPLES, lane_patterns(), SIZES, st.integers(0, 5), st.sampled_from([(0, 0), (0, 1), (1, 0)]))
 def test_lines_and_masks_and_their_repetition_elsewhere(pattern, size, high, kind):
     addresses, mask = pattern
     load, atomic = kind
@@ -137,8 +136,7 @@ def test_lines_and_masks_and_their_repetition_elsewhere(pattern, size, high, kin
         assert area.compare(-1, addresses[0]) != 0
 
 
-@settings(max_examples=EXAMPLES, deadline=None)
-@given(lane_patterns(highest=1 << 16), SIZES, st.booleans())
+@given_daily(*EXAMPLES, lane_patterns(highest=1 << 16), SIZES, st.booleans())
 def test_bank_cycles(pattern, size, serialise):
     addresses, mask = pattern
     area = Area()

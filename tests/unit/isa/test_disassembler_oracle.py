@@ -12,6 +12,7 @@ from isa.encoding.decoder import DecodeError, decode_one
 from isa.encoding.disassembler import disassemble
 from isa.opcodes import ARCHITECTURES, GFX803, Architecture
 from isa.opcodes.formats import LITERAL
+from tests.support.daily import parametrize_daily
 from tests.support.instruction_words import LITERALS, forms, opcodes, random_words, source_fields
 from tests.support.llvm_oracle import (
     LATER,
@@ -30,6 +31,7 @@ pytestmark = pytest.mark.compiled_tier  # nothing of this is ever compiled
 
 LLVM_MC = find_llvm_mc()
 BATCH = 300
+FIRST_AND_LAST = {0, len(ARCHITECTURES) - 1}  # what the others add is in the committed lines
 
 needs_llvm = pytest.mark.skipif(LLVM_MC is None, reason="llvm-mc is not installed: the oracle cannot be asked")
 
@@ -122,7 +124,7 @@ def differences(
 
 
 @needs_llvm
-@pytest.mark.parametrize("gpu", ARCHITECTURES)
+@parametrize_daily("gpu", ARCHITECTURES, FIRST_AND_LAST)
 def test_llvm_knows_no_opcode_that_the_tables_lack(gpu: str) -> None:
     if version_of(LLVM_MC or "") < ORACLE_VERSION:
         pytest.skip(f"LLVM before {ORACLE_VERSION} is not asked which opcodes there are")
@@ -158,7 +160,7 @@ def test_random_words_are_written_the_same(seed: int) -> None:
 
 
 @needs_llvm
-@pytest.mark.parametrize("gpu", LATER)
+@parametrize_daily("gpu", LATER, {len(LATER) - 1})
 @settings(max_examples=4, deadline=None)
 @given(seed=st.integers(0, 2**32))
 def test_random_words_of_later_gpus_are_written_the_same(gpu: str, seed: int) -> None:
@@ -173,7 +175,7 @@ def test_random_words_of_later_gpus_are_written_the_same(gpu: str, seed: int) ->
 
 
 @needs_llvm
-@pytest.mark.parametrize("gpu", ARCHITECTURES)
+@parametrize_daily("gpu", ARCHITECTURES, FIRST_AND_LAST)
 def test_every_opcode_goes_round_through_llvms_assembler(gpu: str) -> None:
     """Text of ours is assembled to words that have this text again, and hence the same words.
 
@@ -205,7 +207,7 @@ REFUSED = re.compile(
 
 
 @needs_llvm
-@pytest.mark.parametrize("gpu", ["gfx803", *LATER])
+@parametrize_daily("gpu", ["gfx803", *LATER], FIRST_AND_LAST)
 def test_what_llvm_assembles_is_decoded(gpu: str) -> None:
     """Words with one source of any kind, as LLVM writes them again: a compiler may write what it can assemble."""
     draw, architecture = random.Random(gpu), ARCHITECTURES[gpu]
@@ -239,7 +241,7 @@ def test_literals_of_every_vector_instruction_are_written_the_same() -> None:
 
 
 @needs_llvm
-@pytest.mark.parametrize("gpu", ["gfx803", *LATER])
+@parametrize_daily("gpu", ["gfx803", *LATER], FIRST_AND_LAST)
 def test_constants_of_scalar_instructions_are_written_the_same(gpu: str) -> None:
     """Messages, counters and hardware registers: 1024 constants each, all small ones of messages among them."""
     draw, architecture = random.Random(), ARCHITECTURES[gpu]

@@ -6,6 +6,7 @@ import pytest
 
 from docs._site.isa_coverage import IMPLEMENTED, PARTLY, REFUSED, coverage, coverage_of
 from isa.opcodes import ARCHITECTURES, GFX803
+from tests.support.daily import parametrize_daily
 
 # All that GPUs with matrix cores have and no kernel is executed with, as patterns, by why it is refused
 NOT_EXECUTED = {
@@ -43,7 +44,7 @@ def test_refusals_are_found(found):
     assert states["ds_gws_sema_p"] == states["image_get_lod"] == states["s_setvskip"] == "no"
 
 
-@pytest.mark.parametrize("gpu", ["gfx908", "gfx90a", "gfx942"])
+@parametrize_daily("gpu", ["gfx908", "gfx90a", "gfx942"], {2})
 def test_what_is_not_executed_of_matrix_gpus_is_listed(gpu):
     """Every mnemonic that is decoded and refused in each of its forms, and no other, is in NOT_EXECUTED."""
     pattern = re.compile("|".join(NOT_EXECUTED.values()))

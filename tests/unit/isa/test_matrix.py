@@ -5,7 +5,9 @@ made by NumPy in FP64 of small integers, which every order of addition and every
 """
 
 import re
+from functools import cache
 from pathlib import Path
+from types import CodeType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -62,17 +64,27 @@ LATER = {product.name for product in OF_GFX942}  # test_gfx942_execution compute
 LAYOUTS = [layout for layout in layouts() if layout.name in MATRIX and layout.name not in LATER]
 
 
+@cache
+def compiled(formula: str) -> CodeType:
+    return compile(formula.strip(), "formula", "eval")
+
+
 def value_of(formula: str, places: dict[str, int]) -> int:
-    return int(eval(formula, {"floor": lambda x: int(x // 1)}, places))
+    return int(eval(compiled(formula), {"floor": lambda x: int(x // 1)}, places))
+
+
+@cache
+def parts_of(register: str) -> tuple[str, str]:
+    """The formulas of a register and of an element's lowest bit in it."""
+    bits = re.fullmatch(r"(.*)\.\[.* : (.*)\]", register)
+    pair = re.fullmatch(r"\[.*:(.*)\]", register)
+    return (bits[1], bits[2]) if bits else (pair[1] if pair else register, "0")
 
 
 def place_of(register: str, lane: str, places: dict[str, int]) -> tuple[int, int, int]:
     """Register, lane and lowest bit of an element; a range of registers is that of a double, in half registers."""
-    bits = re.fullmatch(r"(.*)\.\[.* : (.*)\]", register)
-    pair = re.fullmatch(r"\[.*:(.*)\]", register)
-    if bits:
-        return value_of(bits[1], places), value_of(lane, places), value_of(bits[2], places)
-    return value_of(pair[1] if pair else register, places), value_of(lane, places), 0
+    whole, low = parts_of(register)
+    return value_of(whole, places), value_of(lane, places), value_of(low, places)
 
 
 def word_of(value: float, kind: str) -> int:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
@@ -23,6 +23,7 @@ from memory.dram.spec import DramSpec
 from memory.dram.state import dram_totals, queued_bytes
 from memory.sets.replacement import POLICIES
 from memory.sets.rows import line_in
+from tests.support.daily import given_daily
 from tests.support.machines import LINE, simple
 from tests.support.reference_cache import WHOLE, ReferenceCache, ReferenceWrites, lines_of
 from tests.support.scripted import Script, ScriptedRun
@@ -232,8 +233,8 @@ ACCESSES = st.lists(
 )
 
 
-@settings(max_examples=30 if JIT_DISABLED else 120, deadline=None, suppress_health_check=list(HealthCheck))
-@given(
+@given_daily(
+    *((12, 30) if JIT_DISABLED else (40, 120)),
     ACCESSES,
     *[st.sampled_from(sorted(POLICIES))] * 2,
     *[st.sampled_from(WRITES)] * 2,
@@ -270,8 +271,8 @@ PARTS = st.lists(
 )
 
 
-@settings(max_examples=20 if JIT_DISABLED else 80, deadline=None, suppress_health_check=list(HealthCheck))
-@given(
+@given_daily(
+    *((8, 20) if JIT_DISABLED else (25, 80)),
     PARTS,
     st.sampled_from(sorted(POLICIES)),
     st.sampled_from(["gddr5", "hbm1"]),

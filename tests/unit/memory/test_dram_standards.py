@@ -4,7 +4,6 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
@@ -14,10 +13,11 @@ from gpusim.config.gpu import load_gpu
 from memory.dram.constants import COLUMN_COMMANDS, MAX_BANKS, REFRESH
 from memory.dram.spec import DramSpec, resolve
 from memory.dram.standards import STANDARDS
+from tests.support.daily import given_daily
 from tests.support.dram_checker import check_commands
 from tests.unit.memory.dram_harness import READ, WRITE, run, run_streams, with_plain_banks
 
-STREAM_LINES = 400 if JIT_DISABLED else 20_000
+STREAM_LINES = 400 if JIT_DISABLED else 10_000
 
 
 def variants():
@@ -59,8 +59,7 @@ TRAFFIC = st.lists(
 
 
 @pytest.mark.parametrize("values", VARIANTS)
-@settings(max_examples=3 if JIT_DISABLED else 12, deadline=None)  # of each of the variants
-@given(reads=TRAFFIC, writes=TRAFFIC)
+@given_daily(*((2, 3) if JIT_DISABLED else (4, 12)), reads=TRAFFIC, writes=TRAFFIC)
 def test_random_traffic_keeps_the_rules(values, reads, writes):
     spec = DramSpec(**values, **SMALL)
 

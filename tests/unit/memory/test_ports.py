@@ -1,6 +1,5 @@
 """Ports: answers come in order of ready cycle, rings refuse when full, waiters are woken once."""
 
-from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpusim.base.jit import new_record, record_dtype
@@ -21,6 +20,7 @@ from memory.ports import (
 from memory.unit_classes import ENGINE, L2_FILL, L2_SERVE
 from memory.waiting import DRAM_READ_SLOT, ENGINE_WAITER, WAITING, wait_for
 from memory.wheel import SIZE, WHEEL
+from tests.support.daily import given_daily
 from tests.support.machines import allow_further_layouts
 
 RECORD = record_dtype((WHEEL, WAITING, PORTS, ADDRESS_MAP))
@@ -41,8 +41,7 @@ def woken(m, unit_class, unit):
     return [m.wheel.now + (t - m.wheel.now) % SIZE for t in slots]
 
 
-@settings(deadline=None)
-@given(st.lists(st.integers(11, 40), max_size=40))
+@given_daily(30, 100, st.lists(st.integers(11, 40), max_size=40))
 def test_answers_are_taken_in_order_of_ready_cycle_and_first_come_first(times):
     m = machine()
     for tag, t in enumerate(times):

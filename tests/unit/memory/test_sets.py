@@ -31,6 +31,7 @@ from memory.sets.rows import (
     stride_of,
     way_of,
 )
+from tests.support.daily import given_daily
 from tests.support.reference_cache import ReferenceCache
 
 LINE = 0x8000_0000  # with the sparse mark: the highest bit of a tag counts
@@ -88,8 +89,7 @@ EVENTS = st.lists(
 )
 
 
-@settings(deadline=None, max_examples=150)
-@given(SHAPES, EVENTS)
+@given_daily(40, 150, SHAPES, EVENTS)
 def test_a_row_holds_what_a_plain_set_holds(shape: tuple[str, int], events: list[tuple[str, int, bool]]) -> None:
     policy, ways = shape
     row, plain = Row(ways, policy), ReferenceCache(1, ways, policy)

@@ -1,12 +1,12 @@
 """Wheel: a unit runs when it asked to, or as soon after as its class's turn comes; far wakes are clamped."""
 
 import pytest
-from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpusim.base.jit import ctz, new_record, record_dtype
 from memory.unit_classes import CLASSES, MOST_UNITS
 from memory.wheel import SIZE, WHEEL, due, far_due, near_due, turned, wake
+from tests.support.daily import given_daily
 from tests.support.machines import allow_further_layouts
 
 RECORD = record_dtype((WHEEL,))
@@ -24,8 +24,7 @@ UNITS = st.sampled_from(list(CLASSES)).flatmap(
 )
 
 
-@settings(deadline=None)
-@given(st.integers(0, 10**9), st.sampled_from((-1, *CLASSES.values())), st.lists(UNITS))
+@given_daily(30, 100, st.integers(0, 10**9), st.sampled_from((-1, *CLASSES.values())), st.lists(UNITS))
 def test_wakes_equal_a_plain_set(now, running, wakes):
     m = machine(now)
     m.wheel.running = m.wheel.far_running = running

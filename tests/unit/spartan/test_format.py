@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpusim.base.jit import JIT_DISABLED
 from spartan.format import half_bits, pack, unpack
+from tests.support.daily import given_daily
 
-EXAMPLES = 30 if JIT_DISABLED else 150
+EXAMPLES = (15, 30) if JIT_DISABLED else (30, 150)  # daily, nightly
 HALF_RELATIVE_ERROR = 2.0**-11  # round to nearest even, 11 significant bits
 HALF_SUBNORMAL_ERROR = 2.0**-25  # half of the smallest FP16 step
 HALF_OVERFLOW = 65520.0  # from here on FP32 rounds to FP16 infinity
@@ -69,8 +69,7 @@ def test_every_tie_goes_to_the_even_neighbour():
     np.testing.assert_array_equal([half_bits(int(word) | 0x8000_0000) for word in words], even | 0x8000)
 
 
-@given(st.integers(0, 0xFFFF_FFFF))
-@settings(max_examples=EXAMPLES, deadline=None)
+@given_daily(*EXAMPLES, st.integers(0, 0xFFFF_FFFF))
 def test_any_word_converts_as_numpy_does(word):
     single = np.array([word], np.uint32).view(np.float32)
     with np.errstate(over="ignore"):
@@ -88,8 +87,7 @@ VALUES = st.one_of(
 )
 
 
-@given(st.integers(1, 70), st.integers(1, 4), st.integers(0, 2), st.data())
-@settings(max_examples=EXAMPLES, deadline=None)
+@given_daily(*EXAMPLES, st.integers(1, 70), st.integers(1, 4), st.integers(0, 2), st.data())
 def test_pack_equals_the_definition(rows, columns, extra_lines, data):
     leading = (-(-rows // 16) + extra_lines) * 16
     values = data.draw(st.lists(VALUES, min_size=rows * columns, max_size=rows * columns))

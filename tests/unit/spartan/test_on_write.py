@@ -6,14 +6,14 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
 
 from isa.region import SparseRegion
 from spartan.engine_spec import ON_WRITE, EngineSpec
 from spartan.sib_layout import sib_layout
 from spartan.sizing import sized_for
+from tests.support.daily import given_daily
 from tests.unit.spartan.engine_harness import Bench
-from tests.unit.spartan.test_engine import EXAMPLES, SETTINGS, cases
+from tests.unit.spartan.test_engine import EXAMPLES, cases
 
 
 def on_write(spec: EngineSpec, **values: object) -> EngineSpec:
@@ -33,8 +33,7 @@ def expected_lines(bench: Bench) -> list[int]:
     return found
 
 
-@given(cases())
-@SETTINGS
+@given_daily(*EXAMPLES, cases())
 def test_each_line_is_written_once_and_each_request_is_one_read(case):
     parts, spec, script, dram = case
     bench = Bench(parts, on_write(spec), extra_lines=1, **dram)
@@ -49,8 +48,7 @@ def test_each_line_is_written_once_and_each_request_is_one_read(case):
     assert counters["lines_fetched"] == counters["lines_wasted"] == 0
 
 
-@given(cases())
-@settings(SETTINGS, max_examples=EXAMPLES // 2)
+@given_daily(*(examples // 2 for examples in EXAMPLES), cases())
 def test_idle_cycles_change_nothing(case):
     parts, spec, script, dram = case
     outcomes = []

@@ -1,16 +1,16 @@
 """Does the data search find the bits, the mappings and the lines that the source's algorithms name?"""
 
 import numpy as np
-from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpusim.base.jit import JIT_DISABLED
 from spartan import bitmask, search, sib
 from spartan.engine_spec import SUMS_FROM, EngineSpec
 from spartan.replacement import CMI_REPLACEMENT
+from tests.support.daily import given_daily
 from tests.unit.spartan.engine_harness import Bench, sources
 
-EXAMPLES = 12 if JIT_DISABLED else 60
+EXAMPLES = (12, 12) if JIT_DISABLED else (20, 60)  # daily, nightly
 NONE = -1
 
 
@@ -24,8 +24,7 @@ def with_bits(bits):
     return bench
 
 
-@given(st.lists(st.booleans(), min_size=1, max_size=150), st.data())
-@settings(max_examples=EXAMPLES, deadline=None)
+@given_daily(*EXAMPLES, st.lists(st.booleans(), min_size=1, max_size=150), st.data())
 def test_bit_functions_equal_their_definitions(bits, data):
     bench = with_bits(bits)
     ones = [n for n, bit in enumerate(bits) if bit]
@@ -57,7 +56,8 @@ def test_the_source_example():
     assert bench.call(search.addr_calc, 0, 0, 6) == bench.line(0, 6)
 
 
-@given(
+@given_daily(
+    *EXAMPLES,
     st.integers(2, 60),
     st.sampled_from([0.03, 0.1, 0.4]),
     st.sampled_from([32, 40, 128]),
@@ -65,7 +65,6 @@ def test_the_source_example():
     st.sampled_from(list(SUMS_FROM)),
     st.integers(0, 999),
 )
-@settings(max_examples=EXAMPLES, deadline=None)
 def test_line_ends_are_found_from_both_sides(lines, density, entry_bytes, policy, sums_from, seed):
     rng = np.random.default_rng(seed)
     column = (rng.random((16 * lines, 1)) < density).astype(np.float32)
