@@ -7,17 +7,22 @@ import os
 from collections.abc import Iterator
 
 import pytest
-from hypothesis import HealthCheck, given, settings
 
 from tests.corpus.build import BASE, committed
 from tests.fuzz.mutants import Mutant, Worker, mutants, originals, primed_programs, programs
+from tests.support.daily import given_daily
 
 EXAMPLES = int(os.environ.get("GPUSIM_FUZZ_EXAMPLES", "60"))
-# half of them: these fill 350 registers before they begin
-PRIMED = settings(max_examples=max(1, EXAMPLES // 2), deadline=None, suppress_health_check=list(HealthCheck))
-FAST = settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
-SLOW_PRIMED = settings(max_examples=max(1, EXAMPLES // 20), deadline=None, suppress_health_check=list(HealthCheck))
-SLOW = settings(max_examples=max(1, EXAMPLES // 10), deadline=None, suppress_health_check=list(HealthCheck))
+
+
+def share(part: int) -> tuple[int, int]:
+    """Examples of a kind, daily and nightly: a part of all."""
+    return max(1, EXAMPLES // part // 2), max(1, EXAMPLES // part)
+
+
+FAST = share(1)
+PRIMED = share(2)  # these fill 350 registers before they begin
+SLOW, SLOW_PRIMED = share(10), share(20)
 
 
 @pytest.fixture(scope="module")
@@ -40,38 +45,32 @@ def _sound(answer: str) -> None:
     assert answer == "ran" or answer.startswith("refused "), answer.replace("\\n", "\n")
 
 
-@FAST
-@given(mutant=mutants())
+@given_daily(*FAST, mutant=mutants())
 def test_damaged_objects(compiled: Worker, mutant: Mutant) -> None:
     _sound(compiled.attempt(mutant.data))
 
 
-@FAST
-@given(mutant=programs())
+@given_daily(*FAST, mutant=programs())
 def test_random_programs(compiled: Worker, mutant: Mutant) -> None:
     _sound(compiled.attempt(mutant.data))
 
 
-@PRIMED
-@given(mutant=primed_programs())
+@given_daily(*PRIMED, mutant=primed_programs())
 def test_random_programs_with_addresses(compiled: Worker, mutant: Mutant) -> None:
     _sound(compiled.attempt(mutant.data))
 
 
-@SLOW_PRIMED
-@given(mutant=primed_programs())
+@given_daily(*SLOW_PRIMED, mutant=primed_programs())
 def test_random_programs_with_addresses_make_no_stray_access(checked: Worker, mutant: Mutant) -> None:
     _sound(checked.attempt(mutant.data))
 
 
-@SLOW
-@given(mutant=mutants())
+@given_daily(*SLOW, mutant=mutants())
 def test_damaged_objects_make_no_stray_access(checked: Worker, mutant: Mutant) -> None:
     _sound(checked.attempt(mutant.data))
 
 
-@SLOW
-@given(mutant=programs())
+@given_daily(*SLOW, mutant=programs())
 def test_random_programs_make_no_stray_access(checked: Worker, mutant: Mutant) -> None:
     _sound(checked.attempt(mutant.data))
 

@@ -15,18 +15,13 @@ OBJECTS = sorted((Path(__file__).parent / "objects").glob("*.hsaco"))
 SEEDS = [int(path.stem) for path in OBJECTS]
 
 
-@pytest.fixture(scope="module")
-def plain() -> dict[int, np.ndarray]:
-    """Of each sample what plain Python makes of the memory."""
-    return dict(zip(SEEDS, in_plain_python(list(zip(OBJECTS, SEEDS, strict=True))), strict=True))
-
-
 @pytest.mark.compiled_tier  # compares with plain Python
-@pytest.mark.parametrize("path", OBJECTS, ids=lambda path: path.stem)
-def test_a_kernel_does_the_same_in_three_ways(path: Path, plain: dict[int, np.ndarray]) -> None:
-    memory = plain[int(path.stem)]
-    assert np.count_nonzero(memory) > memory.size // 4
-    compare(path.read_bytes(), int(path.stem), memory)
+@pytest.mark.parametrize("samples", [2, pytest.param(len(OBJECTS), marks=pytest.mark.nightly)])
+def test_a_kernel_does_the_same_in_three_ways(samples: int) -> None:
+    chosen = list(zip(OBJECTS, SEEDS, strict=True))[:samples]
+    for (path, seed), memory in zip(chosen, in_plain_python(chosen), strict=True):
+        assert np.count_nonzero(memory) > memory.size // 4, path
+        compare(path.read_bytes(), seed, memory)
 
 
 def test_a_seed_gives_the_same_kernel_again_with_loops_barriers_atomics_and_private_memory() -> None:

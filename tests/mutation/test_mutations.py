@@ -91,6 +91,7 @@ def test_the_tests_that_call_the_function_are_chosen_quickest_first(tmp_path: Pa
     assert Trial(reach, [], all_s=10.0).chosen(mutation) == ["quick", "slow"]
 
 
+@pytest.mark.nightly  # reads what every file of the project and every test imports
 def test_a_module_is_judged_by_the_tests_nearest_to_it() -> None:
     nearest = {
         "gpusim/results/report/rules.py": "tests/unit/gpusim/test_rules.py",
@@ -105,6 +106,29 @@ def test_a_module_is_judged_by_the_tests_nearest_to_it() -> None:
     by_alphabet = {f"tests/unit/isa/test_semantics_{name}.py" for name in ("compare", "integer", "transcendental")}
     assert by_alphabet < set(judges(["isa/semantics/bytes.py"], most=1))  # nothing else tells them apart
     assert "tests/exact/test_l2.py" in judges(["memory/cache/l2.py"])
+
+
+def test_of_tests_those_that_import_a_module_are_nearer_than_those_that_import_who_does(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    tests = {
+        "tests/unit/a/test_own.py": frozenset({"a.own"}),
+        "tests/unit/a/test_other.py": frozenset({"a.own", "a.other"}),
+        "tests/unit/a/test_far.py": frozenset({"a.user", "a.other", "a.third"}),
+        "tests/unit/b/test_own.py": frozenset({"a.own", "b.x"}),
+        "tests/exact/test_l2.py": frozenset({"memory.cache.l2"}),
+    }
+    monkeypatch.setattr("tests.mutation.judges.imports_of_tests", lambda: tests)
+    monkeypatch.setattr("tests.mutation.judges._importers", lambda: {"a.own": {"a.user"}, "a": {"a.other"}})
+    assert judges(["a/own.py"], most=1) == ("tests/unit/a/test_own.py",)
+    assert judges(["a/own.py"]) == tuple(
+        f"tests/unit/{name}.py" for name in ("a/test_own", "a/test_other", "b/test_own")
+    )
+    assert judges(["a/own.py"], most=4)[3:] == ("tests/unit/a/test_far.py",)  # imports who imports it
+    assert judges(["memory/wheel.py"]) == ("tests/exact/test_l2.py",)
+
+
+def test_errors_in_what_is_compiled_are_tried_without_the_compiler() -> None:
     assert all(map(without_compiler, ("isa.lanes", "memory.dram", "spartan", "gpusim.model.core.cu")))
     assert not any(
         map(without_compiler, ("gpusim.jobs.host", "gpusim.base.jit", "gpusim.model.sampling", "workloads.operators"))

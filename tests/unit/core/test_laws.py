@@ -203,10 +203,17 @@ BEHIND = altered(  # answers leave in two of five cycles, so that channels wait 
 )
 
 
-@pytest.mark.parametrize("access", ["load", "store"])
-@pytest.mark.parametrize(("gpu", "loads", "channel"), [(NARROW, 4, 0), (BEHIND, 1, 1)], ids=["narrow", "behind"])
+@pytest.mark.parametrize(
+    ("gpu", "loads", "channel", "access"),
+    [
+        pytest.param(NARROW, 4, 0, "load", id="narrow-load", marks=pytest.mark.compiled_tier),
+        pytest.param(NARROW, 4, 0, "store", id="narrow-store", marks=pytest.mark.compiled_tier),
+        pytest.param(BEHIND, 1, 1, "load", id="behind-load"),
+        pytest.param(BEHIND, 1, 1, "store", id="behind-store", marks=pytest.mark.compiled_tier),
+    ],
+)
 def test_who_waits_for_a_slot_of_the_crossbar_goes_on_when_there_is_one(
-    gpu: GpuSpec, loads: int, access: str, channel: int
+    gpu: GpuSpec, loads: int, channel: int, access: str
 ) -> None:
     m = ScriptedRun(gpu, [[Script().end()]]).m
     own = [line for line in range(LINE, LINE + 1280) if l2_channel(m, line) == channel]
@@ -241,6 +248,7 @@ def test_a_store_of_no_lane_is_done_in_the_cycle_after_its_look_up() -> None:
     assert differing(r, run(NARROW, [[Script().store([]).wait(vm=0).end()]], True)) == []
 
 
+@pytest.mark.compiled_tier  # of the simulator's loop, which is never compiled
 def test_units_at_work_without_progress_are_a_livelock(monkeypatch: pytest.MonkeyPatch) -> None:
     # a port that never has space: fetch asks again in every cycle, and nothing comes of it
     monkeypatch.setattr(simulator, "STUCK_CYCLES", 3 * simulator.FIRST_CHUNK_CYCLES)
@@ -265,7 +273,7 @@ def test_a_deadlock_says_who_waits_for_what() -> None:
     assert "waited for: a slot of the vector memory queue, CU 0 (by SIMD 0)" in who_waits(r.m)
 
 
-@pytest.mark.parametrize("slots", [1, 2])
+@pytest.mark.parametrize("slots", [1, pytest.param(2, marks=pytest.mark.compiled_tier)])
 def test_a_slot_that_a_flat_access_to_lds_leaves_goes_to_the_next_simd(slots: int) -> None:
     gpu = altered(SMALL, l1={"queue_instructions": slots})
     groups = [[Script().load([LINE + 64 * w]).flat_lds().load([LINE + 64 * w + 7]).flat_lds().end() for w in range(12)]]

@@ -125,6 +125,7 @@ def test_a_kernel_begins_when_the_flush_is_over(launch: Any) -> None:
     assert more == pytest.approx(flushed.l2.flush_cycles, abs=60)  # DRAM still writes when the kernel reads
 
 
+@pytest.mark.compiled_tier  # the flushes above run in plain Python, too
 def test_a_launch_with_the_engine_begins_with_a_flush(launch: Any) -> None:
     warm, gpu = WarmCaches(), gpu_of()
     simulate(launch, gpu, warm=warm)

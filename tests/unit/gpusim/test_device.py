@@ -331,6 +331,7 @@ def test_an_observer_ends_a_launch(timing: bool) -> None:
     assert reported[1].wavefront_instructions > reported[0].wavefront_instructions
 
 
+@pytest.mark.compiled_tier  # host code
 def test_the_packages_names_are_known() -> None:
     code = (
         "import gpusim; assert 'Device' in dir(gpusim);"

@@ -212,6 +212,7 @@ def test_an_empty_queue_takes_no_time() -> None:
     assert (queue.result.launches, queue.result.kernel.cycles, queue.result.host.time_us) == ([], 0, 0.0)
 
 
+@pytest.mark.compiled_tier  # host code
 def test_a_device_imports_no_workloads() -> None:
     code = (
         "import sys, gpusim; gpusim.Device('r9nano').queue();"

@@ -118,35 +118,33 @@ def code_files(tmp_path: Path) -> list[Path]:
     return sorted((tmp_path / "cache").rglob("*.code"))
 
 
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
+    """A folder whose cache holds the entry points, and what the first start did, which compiled them."""
+    folder = tmp_path_factory.mktemp("filled")
+    return folder, probe(folder)
+
+
 @compiled
-def test_they_are_compiled_once_and_then_loaded_without_the_compiler(tmp_path: Path) -> None:
-    first, again = probe(tmp_path), probe(tmp_path)
+def test_they_are_compiled_once_and_then_loaded_without_the_compiler(filled: tuple[Path, dict[str, Any]]) -> None:
+    (folder, first), again = filled, probe(filled[0])
     # what they call is optimized as a part of them, and not by itself before
     names = ["drive", "reset", "second"]
     assert first == {"compiled": True, "found": expected(), "numba": True, "optimized": names}
     assert again == {"compiled": False, "found": expected(), "numba": False, "optimized": []}
-    assert [path.name for path in code_files(tmp_path)] == [f"__main__.{n}.code" for n in names]
+    assert [path.name for path in code_files(folder)] == [f"__main__.{n}.code" for n in names]
 
 
 @compiled
 def test_without_hooks_they_stay_numbas(tmp_path: Path) -> None:
-    first, again = (probe(tmp_path, GPUSIM_PLAIN_NUMBA="1") for _ in range(2))
-    assert first["found"] == again["found"] == expected()
-    assert again["compiled"]
-    assert code_files(tmp_path) == []
-
-
-@pytest.fixture(scope="module")
-def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder whose cache holds the entry points."""
-    folder = tmp_path_factory.mktemp("filled")
-    probe(folder)
-    return folder
+    first = probe(tmp_path, GPUSIM_PLAIN_NUMBA="1")
+    assert (first["compiled"], first["found"]) == (True, expected())
+    assert code_files(tmp_path) == []  # the next start finds none
 
 
 @compiled
-def test_a_damaged_one_is_compiled_again(filled: Path, tmp_path: Path) -> None:
-    shutil.copytree(filled / "cache", tmp_path / "cache")
+def test_a_damaged_one_is_compiled_again(filled: tuple[Path, dict[str, Any]], tmp_path: Path) -> None:
+    shutil.copytree(filled[0] / "cache", tmp_path / "cache")
     path = code_files(tmp_path)[1]
     whole = path.read_bytes()
     path.write_bytes(whole[:-9] + bytes([whole[-9] ^ 1]) + whole[-8:])

@@ -30,6 +30,7 @@ from tests.unit.memory.crossbar_harness import (
 )
 
 LATENCY = 9
+LOOKING = (0, 1, 5, 64, 70, FIRST_SCALAR_PORT + 7)  # those that are answered, and some others
 ENDS = 300  # all answers below are there by then: 3 cycles apart, or 2.56 by the bandwidth
 
 
@@ -85,7 +86,7 @@ def taken_answers(m: Any, answers: list[tuple[int, int, int]], every_cycle: bool
     found = []
     for now in range(ENDS):
         woken = due_ports(m, now, CU_RESPONSE)
-        for port in range(FIRST_SCALAR_PORT + 8) if every_cycle else woken:
+        for port in LOOKING if every_cycle else woken:
             source = take_response(m, now, port)
             if source >= 0:
                 assert source >> SOURCE_CU_SHIFT & 255 == port

@@ -14,6 +14,7 @@ from memory.dram.constraints import RULES
 PAGE = DOCS / "reference" / "dram.md"
 
 
+@pytest.mark.compiled_tier  # a page's text
 @pytest.mark.parametrize("section", DRAM_RUNS)
 def test_the_page_has_the_tables_of_the_code(section):
     if section == "measured" and JIT_DISABLED:

@@ -87,6 +87,7 @@ def test_an_l2_channel_hands_over_a_line_a_cycle():
     assert together.run([(0, 0)])["write_phase_cycles"] == 16 + 1
 
 
+@pytest.mark.compiled_tier  # a long phase: shorter ones run in plain Python, too
 def test_units_work_side_by_side_and_wait_for_dram():
     matrix = np.ones((16 * 16, 8), np.float32)
     alone, four = phase_cycles(matrix), phase_cycles(matrix, compaction_units=4)
