@@ -25,7 +25,9 @@ def clocks_used(out):
     return out.commands[-1].clock - out.commands[0].clock
 
 
-@pytest.mark.parametrize(("standard", "clock_hz"), [("gddr5", 1.237e9), ("hbm1", 1e9)])
+@pytest.mark.parametrize(
+    ("standard", "clock_hz"), [("gddr5", 1.237e9), pytest.param("hbm1", 1e9, marks=pytest.mark.compiled_tier)]
+)
 @pytest.mark.parametrize("kind", [READ, WRITE])
 def test_streaming_reaches_the_pin_bandwidth_less_refresh(standard, clock_hz, kind):
     spec = DramSpec(standard=standard, channels=1)
@@ -36,7 +38,7 @@ def test_streaming_reaches_the_pin_bandwidth_less_refresh(standard, clock_hz, ki
     assert out.m.dram.channel[0].row_hits >= 0.9 * STREAM_LINES
 
 
-@pytest.mark.parametrize("standard", ["gddr5", "hbm1"])
+@pytest.mark.parametrize("standard", ["gddr5", pytest.param("hbm1", marks=pytest.mark.compiled_tier)])
 def test_row_conflicts_in_one_bank_reach_the_trc_bound(standard):
     spec = plain_spec(standard=standard, timing=NO_REFRESH)
     t = resolve(spec)
@@ -45,6 +47,7 @@ def test_row_conflicts_in_one_bank_reach_the_trc_bound(standard):
     assert {b - a for a, b in pairwise(activates)} == {t.trc}
 
 
+@pytest.mark.compiled_tier  # many accesses: random ones in plain Python meet the same rules
 def test_conflicts_over_all_banks_reach_the_activate_window_bound():
     spec = plain_spec(read_queue=64, timing=NO_REFRESH)
     t = resolve(spec)
@@ -68,6 +71,7 @@ def test_fr_fcfs_serves_row_hits_first_and_fcfs_does_not():
     assert strict[2] > first[2]
 
 
+@pytest.mark.compiled_tier  # policies against their model run in plain Python, too
 def test_age_cap_bounds_what_row_hits_can_overtake():
     bounded = plain_spec(age_cap_clocks=300, timing=NO_REFRESH)
     hits = [(1 + 5 * i, READ, line_at(bounded, column=i % 32)) for i in range(400)]

@@ -96,7 +96,13 @@ def test_streaming_reads_reach_the_pin_bandwidth_less_refresh(values):
 
 
 @pytest.mark.parametrize("values", VARIANTS)
-@pytest.mark.parametrize("banks", [with_plain_banks, lambda spec: spec], ids=["plain", "hashed"])
+@pytest.mark.parametrize(
+    "banks",
+    [
+        pytest.param(with_plain_banks, id="plain", marks=pytest.mark.compiled_tier),
+        pytest.param(lambda spec: spec, id="hashed"),
+    ],
+)
 def test_every_bank_row_and_column_is_used_once(values, banks):
     spec = banks(DramSpec(**values, channels=1))
     t = resolve(spec)
@@ -133,6 +139,7 @@ def test_bandwidth_and_capacity_are_the_published_ones(name):
     assert t.rank_banks == banks
 
 
+@pytest.mark.compiled_tier  # random traffic refreshes banks in plain Python, too
 def test_a_refresh_of_banks_lets_the_others_work():
     # a stream to one bank while others are refreshed: only its own refresh holds it up
     def latency(refresh):
@@ -145,6 +152,7 @@ def test_a_refresh_of_banks_lets_the_others_work():
     assert latency("per_bank") < latency("all_bank")
 
 
+@pytest.mark.compiled_tier
 def test_ranks_are_refreshed_at_different_times():
     spec = with_plain_banks(DramSpec(standard="ddr4", ranks=2, channels=1))
     t = resolve(spec)
