@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from gpusim.base.errors import UserError
 from gpusim.jobs.host.command_processor import execute
 from isa.device_memory import DeviceMemory
+from tests.support.daily import parametrize_daily
 from tests.support.operator_contract import compiled_only
 from tests.unit.workloads.test_convolution import GPU, MEMORY_BYTES, convolutions
 from workloads.operators import conv_sparse
@@ -68,15 +69,19 @@ def maps(draw: st.DrawFn, shape: tuple[int, ...]) -> np.ndarray:
 
 
 @compiled_only
-@settings(max_examples=60)
-@given(convolutions(), st.sampled_from(ANY_DEPTH), st.data())
-def test_any_zeros_give_what_numpy_gives(c: Convolution, forward: Forward, data: st.DataObject) -> None:
-    operator = build(forward(c, bias=True), DeviceMemory(MEMORY_BYTES), GPU, {"x": data.draw(maps(c.shape))})
-    operator.outputs["y"][...] = np.nan
-    stored = sum(execute(launch).store_bytes for launch in operator.launches)
-    checked = verify(operator)
-    assert checked.passed, checked.mismatches
-    assert stored == operator.work.stored_bytes
+@pytest.mark.parametrize("draws", [20, pytest.param(60, marks=pytest.mark.nightly)])
+def test_any_zeros_give_what_numpy_gives(draws: int) -> None:
+    @settings(max_examples=draws)
+    @given(convolutions(), st.sampled_from(ANY_DEPTH), st.data())
+    def check(c: Convolution, forward: Forward, data: st.DataObject) -> None:
+        operator = build(forward(c, bias=True), DeviceMemory(MEMORY_BYTES), GPU, {"x": data.draw(maps(c.shape))})
+        operator.outputs["y"][...] = np.nan
+        stored = sum(execute(launch).store_bytes for launch in operator.launches)
+        checked = verify(operator)
+        assert checked.passed, checked.mismatches
+        assert stored == operator.work.stored_bytes
+
+    check()
 
 
 @compiled_only
@@ -153,8 +158,9 @@ def test_padding_free_gradients_of_weights_are_what_numpy_gives(c: Convolution, 
 
 
 @compiled_only
-@pytest.mark.parametrize("made", PADDING_FREE_SPARSE_WEIGHTS)
-@pytest.mark.parametrize("sparsity", [0.0, 0.7, 1.0])
+@parametrize_daily(
+    "sparsity, made", [(zeros, made) for made in PADDING_FREE_SPARSE_WEIGHTS for zeros in (0.7, 0.0, 1.0)], (0, 1, 3, 5)
+)
 def test_padding_free_gradients_in_chunks_and_groups(
     sparsity: float, made: type[SparseBackwardWeights], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -227,8 +233,9 @@ def test_bundles_of_blocks_in_closed_form() -> None:
 
 
 @compiled_only
-@pytest.mark.parametrize("made", IMPLICIT_SPARSE_FORWARD)
-@pytest.mark.parametrize("filters", [300, 128, 64])
+@parametrize_daily(
+    "filters, made", [(filters, made) for made in IMPLICIT_SPARSE_FORWARD for filters in (300, 128, 64)], (0, 1, 3, 5)
+)
 def test_windows_find_the_maps(filters: int, made: type[ImplicitSparseForward]) -> None:
     """Tiles of each height, two blocks of a pixel in places for three, uneven padding, strides, taps that are apart."""
     c = Convolution((5, 128, 7, 6), filters, (3, 2), (1, 2), (1, 0, 2, 1), (2, 1))

@@ -1,6 +1,7 @@
 """Do networks' primitives compute what NumPy computes, and are their gradients those of what they compute?"""
 
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from docs._site.rooflines import measure
 from gpusim.base.errors import UserError
 from gpusim.jobs.host.command_processor import execute
 from isa.device_memory import DeviceMemory
+from tests.support.daily import parametrize_daily
 from tests.support.operator_contract import OperatorCase, OperatorContract, compiled_only
 from tests.support.primitives import (
     CASES,
@@ -39,6 +41,9 @@ from workloads.operators.causal_mask import CausalMask
 from workloads.operators.combine import OPERATIONS, CombineForward
 from workloads.operators.concat import Concat
 from workloads.operators.conv_algorithms import ALGORITHMS
+from workloads.operators.conv_implicit import ImplicitForward
+from workloads.operators.conv_passes import ConvolutionForward
+from workloads.operators.conv_winograd import WinogradForward
 from workloads.operators.convolution import Convolution
 from workloads.operators.count_zeros import GROUP_ELEMENTS, CountZeros
 from workloads.operators.dropout import DropoutForward, philox
@@ -79,11 +84,21 @@ def case(primitive: Primitive, in_place: bool) -> OperatorCase:
 
 
 BUILT = [case(p, in_place) for p in CASES for in_place in (False, True) if p.in_place or not in_place]
+# of each primitive some are daily; the others execute no instruction of a kernel and no line of workloads/ that none of
+# these does, though sizes and layouts differ
+NIGHTLY = (Path(__file__).parent / "nightly_primitives.txt").read_text(encoding="utf-8").splitlines()
+DAILY = [number for number, one in enumerate(BUILT) if one.name not in NIGHTLY]
 
 
-@pytest.mark.parametrize("case", BUILT, ids=lambda case: case.name)
+@parametrize_daily("case", BUILT, DAILY, ids=lambda case: case.name)
 class TestPrimitives(OperatorContract):
     """The contract, for all of them, and in place where they may be."""
+
+
+def test_every_primitive_has_a_daily_case_and_what_is_listed_for_the_night_is_there() -> None:
+    shapeless = [one.name.replace("-in-place", "").rpartition("-")[0] for one in BUILT]
+    assert {shapeless[number] for number in DAILY} == set(shapeless)
+    assert sorted({one.name for one in BUILT} & set(NIGHTLY)) == NIGHTLY
 
 
 def test_every_primitive_has_a_case() -> None:
@@ -340,7 +355,15 @@ DIFFERENTIABLE: tuple[Primitive, ...] = (
 )
 
 
-@pytest.mark.parametrize("forward", DIFFERENTIABLE, ids=lambda p: case(p, False).name)
+# algorithms of convolution have one reference, and so one gradient
+REFERENCES = [
+    number
+    for number, one in enumerate(DIFFERENTIABLE)
+    if not isinstance(one, ConvolutionForward) or type(one) in (ImplicitForward, WinogradForward)
+]
+
+
+@parametrize_daily("forward", DIFFERENTIABLE, REFERENCES, ids=lambda p: case(p, False).name)
 def test_gradients_are_finite_differences(forward: Primitive) -> None:
     inputs = sampled(forward)
     output = "loss" if "loss" in forward.gives else "y"
@@ -476,8 +499,11 @@ def test_operators_over_tensors_of_one_allocation_and_a_workspace_that_is_given(
         verify(operator)
 
 
-def test_a_large_reference_goes_by_images_or_channels(monkeypatch: pytest.MonkeyPatch) -> None:
-    for primitive in filter(_has_parts, CASES):
+@pytest.mark.parametrize("all_cases", [False, pytest.param(True, marks=pytest.mark.nightly)])
+def test_a_large_reference_goes_by_images_or_channels(all_cases: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All that have parts, or one of each kind."""
+    cases = list(filter(_has_parts, CASES))
+    for primitive in cases if all_cases else {type(one): one for one in cases}.values():
         monkeypatch.setattr("workloads.operators.primitive.REFERENCE_ELEMENTS", 1 << 22)
         operator = build(primitive, DeviceMemory(MEMORY_BYTES), GPU)
         whole = {part.output: part for part in operator.expected(operator.inputs)}
