@@ -17,6 +17,7 @@ def test_what_a_run_cost_the_host_is_no_digit() -> None:
     assert equal_points.digits_of(content) == {"records": [{"values": {"macs": 3}, "launches": [["k"]]}]}
 
 
+@pytest.mark.nightly  # the command's own run; tests/system/test_equal_launches.py holds the law
 def test_points_of_a_publication_have_the_same_digits_alone_and_together(tmp_path: Path) -> None:
     reproduction = loaded(tmp_path)
     points = list(plan_points(reproduction, reproduction.figures).points.values())

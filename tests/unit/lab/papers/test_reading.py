@@ -13,6 +13,7 @@ from gpusim.lab.papers.points import shape_of
 from gpusim.lab.papers.records import _PATHS
 from gpusim.lab.papers.specs.reproduction import FOLDER
 from gpusim.results import metrics
+from tests.support.daily import parametrize_daily
 from tests.support.reproduction import CACHE, INDEX, PLACE, SPEED, TRAIN, loaded
 
 # an hour, half of one for captured maps beside uniform zeros, half of one for products with A in registers, which the
@@ -20,7 +21,10 @@ from tests.support.reproduction import CACHE, INDEX, PLACE, SPEED, TRAIN, loaded
 TWO_CORES_S = 2 * 2.0 * 3600.0
 
 
-@pytest.mark.parametrize("name", shipped(FOLDER))
+LARGE = ("spartan.yaml", "spartan-networks.yaml")  # the others are of products and of networks too
+
+
+@parametrize_daily("name", shipped(FOLDER), [n for n, name in enumerate(shipped(FOLDER)) if name not in LARGE])
 def test_a_shipped_publication_has_points_that_can_be_run(name: str) -> None:
     reproduction = load_reproduction(name)
     plan = plan_points(reproduction, reproduction.figures)

@@ -9,8 +9,8 @@ import pytest
 from gpusim.base.progress import Reporter
 from gpusim.config import files
 from gpusim.config.monitor import MonitorSpec
-from gpusim.config.network_run import load_settings
-from gpusim.jobs.estimates.run_costs import estimate_network_run
+from gpusim.config.network_run import NetworkSettings, load_settings
+from gpusim.jobs.estimates.run_costs import RunEstimate, estimate_network_run
 from gpusim.jobs.networks.run import NetworkRunRequest, planned_iteration
 from gpusim.lab.papers import plan
 from gpusim.lab.papers.network_points import load_network_once
@@ -48,14 +48,26 @@ def test_settings_that_planning_does_not_compare_need_no_memory(setting: str) ->
     assert (needed[0] == needed[1]) == (setting in _NO_MEMORY)
 
 
-@pytest.mark.parametrize("setting", [*sorted(_NO_ESTIMATE), "convolution"])
-def test_settings_that_planning_does_not_compare_leave_the_estimate(setting: str) -> None:
+@pytest.fixture(scope="module")
+def estimated() -> tuple[NetworkSettings, RunEstimate]:
+    """Settings and their estimate."""
     settings = load_settings(files.opened("mi6", "gpus"), ["sparsity=0.25", "convolution=im2col_chunked"])
+    return settings, estimate(settings)
+
+
+def estimate(settings: NetworkSettings) -> RunEstimate:
+    wanted = NetworkRunRequest(2, True, data="synthetic", verify=False, engine="on")
+    return estimate_network_run(load_network_once("lenet"), settings, wanted)
+
+
+@pytest.mark.parametrize("setting", [*sorted(_NO_ESTIMATE), "convolution"])
+def test_settings_that_planning_does_not_compare_leave_the_estimate(
+    setting: str, estimated: tuple[NetworkSettings, RunEstimate]
+) -> None:
+    settings, before = estimated
     other = settings.model_copy(update={setting: ELSEWHERE.get(setting, "winograd_2x2")})
     assert getattr(other, setting) != getattr(settings, setting)
-    wanted = NetworkRunRequest(2, True, data="synthetic", verify=False, engine="on")
-    estimates = [estimate_network_run(load_network_once("lenet"), each, wanted) for each in (settings, other)]
-    assert (estimates[0] == estimates[1]) == (setting in _NO_ESTIMATE)
+    assert (before == estimate(other)) == (setting in _NO_ESTIMATE)
 
 
 class Pretended:

@@ -44,9 +44,12 @@ def test_a_kind_s_part_begins_with_its_jobs_modules(part: str, kinds: tuple[str,
     assert modules <= set(REACHED_FROM[part])
 
 
-@pytest.mark.parametrize("part", REACHED_FROM)
-def test_a_kind_s_part_has_all_modules_that_another_reader_of_imports_finds(part: str) -> None:
-    """Reports, stores and programs of others decide no digit: what they import is not followed."""
+@pytest.fixture(scope="module")
+def graph() -> nx.DiGraph:
+    """Which modules import which, by another reader of imports.
+
+    Reports, stores and programs of others decide no digit: what they import is not followed.
+    """
     files = dict(sources())
     names = frozenset(files)
     graph = nx.DiGraph()
@@ -56,6 +59,12 @@ def test_a_kind_s_part_has_all_modules_that_another_reader_of_imports_finds(part
         if module.startswith(of_parts) and not module.startswith(others):
             found = (module_in(dotted, names) for _, dotted in named_in(ast.parse(path.read_text()), module))
             graph.add_edges_from((module, other) for other in found if other and other.startswith(of_parts))
+    return graph
+
+
+@pytest.mark.parametrize("part", REACHED_FROM)
+def test_a_kind_s_part_has_all_modules_that_another_reader_of_imports_finds(part: str, graph: nx.DiGraph) -> None:
+    files = dict(sources())
     reached = {*REACHED_FROM[part]}.union(*(nx.descendants(graph, one) for one in REACHED_FROM[part]))
     counted = set(list_files(part))
     places = set(list_files("launches"))
