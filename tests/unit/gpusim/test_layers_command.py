@@ -12,6 +12,7 @@ from gpusim.cli.main import invoke
 from gpusim.config import files
 from gpusim.config.gpu import load_gpu
 from gpusim.config.network import NETWORK_FOLDER, load_network
+from tests.support.daily import parametrize_daily
 from tests.support.network_tables import TOTALS
 from workloads.networks.figures import layer_figures
 
@@ -73,7 +74,10 @@ def test_a_pipe_gets_exact_figures_and_the_file_the_json(capsys: pytest.CaptureF
     assert lines[1][:7] == ["conv1", "convolution", "20×24×24", "20×25×576", "288000", "500", "20"]
 
 
-@pytest.mark.parametrize("name", SHIPPED)
+LONG = {"resnet34", "resnet101", "resnet152"}  # more blocks of those of resnet18 and resnet50
+
+
+@parametrize_daily("name", SHIPPED, [number for number, name in enumerate(SHIPPED) if name not in LONG])
 def test_tables_fit_80_columns(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     network = load_network(name)

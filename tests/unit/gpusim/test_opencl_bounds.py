@@ -60,7 +60,10 @@ SUMS: tuple[tuple[Callable[..., np.ndarray], int], ...] = (
 SLACK = 1e-6  # of a unit: what the wider type rounds
 
 
-@pytest.fixture(scope="module", params=["committed", *CLANGS])
+EARLIER = [pytest.param(name, marks=pytest.mark.nightly) for name in CLANGS[:-1]]
+
+
+@pytest.fixture(scope="module", params=["committed", *EARLIER, *CLANGS[-1:]])
 def module(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> gpusim.Module:
     return built(request.param, SOURCE, tmp_path_factory.mktemp("bounds"))
 

@@ -9,6 +9,7 @@ from gpusim.config.network import NETWORK_FOLDER, load_network
 from gpusim.jobs.networks.run import selected_layers
 from gpusim.jobs.networks.storage import Storage, network_plan
 from isa.device_memory import DeviceMemoryError
+from tests.support.daily import parametrize_daily
 from tests.support.small_networks import POINTWISE, SHORT, layer, network
 from tests.unit.workloads.test_network_schedule import NETWORKS
 from workloads.networks.binding import bind_primitives, explain_separate_launches
@@ -42,7 +43,12 @@ def test_every_step_becomes_operators_over_the_plan_s_tensors(layers: list) -> N
         built(schedule)
 
 
-@pytest.mark.parametrize("file", shipped(NETWORK_FOLDER))
+LONG = {"resnet34.yaml", "resnet101.yaml", "resnet152.yaml"}  # more blocks of those of resnet18 and resnet50
+
+
+@parametrize_daily(
+    "file", shipped(NETWORK_FOLDER), [n for n, name in enumerate(shipped(NETWORK_FOLDER)) if name not in LONG]
+)
 def test_shipped_networks_have_an_operator_for_every_step(file: str) -> None:
     for fusion in (False, True):
         given = load_network(file)

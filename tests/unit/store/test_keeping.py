@@ -118,10 +118,14 @@ def records_with_rows(draw: st.DrawFn) -> RunRecord:
     )
 
 
-@settings(max_examples=50, deadline=None)
-@given(st.lists(records_with_rows(), max_size=2))
-def test_records_with_rows_come_back_as_they_were(records: list[RunRecord]) -> None:
-    assert restored(json.loads(json.dumps(plain(records)))) == records
+@pytest.mark.parametrize("draws", [12, pytest.param(50, marks=pytest.mark.nightly)])
+def test_records_with_rows_come_back_as_they_were(draws: int) -> None:
+    @settings(max_examples=draws, deadline=None)
+    @given(st.lists(records_with_rows(), max_size=2))
+    def check(records: list[RunRecord]) -> None:
+        assert restored(json.loads(json.dumps(plain(records)))) == records
+
+    check()
 
 
 def test_every_field_of_a_record_and_of_its_parts_is_kept() -> None:

@@ -26,6 +26,7 @@ from gpusim.results.report.sweeps.series import FigureChoice, FigureLayout, buil
 from gpusim.results.store.reading import StoreReader
 from gpusim.results.store.sweep_points import swept
 from gpusim.results.store.sweeps import SweepTable
+from tests.support.daily import parametrize_daily
 from tests.support.sweeps import TIME, stored_sweep
 
 SIB, SHARE, CYCLES = "engine.sib_kib", "engine.l2_share", "kernel.cycles"
@@ -215,14 +216,13 @@ def test_the_command_draws_what_is_chosen(store: Path, capfd: pytest.CaptureFixt
     assert "--x: say with --figure FILE" in err and "ends in .svg, .png, .pdf" in err
 
 
-@pytest.mark.parametrize(
-    "choice",
-    [FigureChoice(), FigureChoice(x=SIB, y=SHARE), FigureChoice(kind="front"), FigureChoice(x="config", by=SHARE,
-     at={SIB: 64}), FigureChoice([SIB, CYCLES]), FigureChoice(x=SHARE, kind="bars", baseline={SHARE: 0.5}),
-     FigureChoice(x=SIB, y=SHARE, kind="contour"), FigureChoice(kind="slice"), FigureChoice(kind="parallel"),
-     FigureChoice(kind="importance")],
-)  # fmt: skip
-@pytest.mark.parametrize("style", ["screen", "ieee"])
+CHOICES = [FigureChoice(), FigureChoice(x=SIB, y=SHARE), FigureChoice(kind="front"), FigureChoice(x="config", by=SHARE,
+    at={SIB: 64}), FigureChoice([SIB, CYCLES]), FigureChoice(x=SHARE, kind="bars", baseline={SHARE: 0.5}),
+    FigureChoice(x=SIB, y=SHARE, kind="contour"), FigureChoice(kind="slice"), FigureChoice(kind="parallel"),
+    FigureChoice(kind="importance")]  # fmt: skip
+
+
+@parametrize_daily("choice, style", [(one, style) for style in ("screen", "ieee") for one in CHOICES], range(12))
 def test_every_kind_is_drawn_in_every_style(points: SweepData, choice: FigureChoice, style: Any) -> None:
     pytest.importorskip("matplotlib")
     from gpusim.results.report.page.figures import draw_figure
