@@ -23,6 +23,19 @@ def ahead(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.fixture(scope="module")
+def held(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("cache")
+
+
+@pytest.fixture
+def shared(held: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return a cache of several tests, in which the first one puts headers."""
+    monkeypatch.setenv("GPUSIM_CACHE_DIR", str(held))
+    headers._compiled.cache_clear()
+    return held
+
+
 @NEEDS_HIP
 def test_code_is_the_same_and_damaged_headers_are_made_anew(ahead: Path) -> None:
     request = compilation.CompileRequest(SOURCE, "program", options=("-std=c++14",))
@@ -52,10 +65,10 @@ def test_what_hiprtc_knows_compiles_at_once(ahead: Path, monkeypatch: pytest.Mon
 
 
 @NEEDS_HIP
-def test_a_mistake_is_reported_in_the_programs_lines(ahead: Path) -> None:
+def test_a_mistake_is_reported_in_the_programs_lines(shared: Path) -> None:
     done = compilation.compile_program(compilation.CompileRequest("\nint x = y;\n", "mine.cu"), GPU)
     assert not done.code and "mine.cu:2:9: error: use of undeclared identifier 'y'" in done.log
-    assert list(ahead.glob("headers-*/*.pch")), "headers that are right are removed"
+    assert list(shared.glob("headers-*/*.pch")), "headers that are right are removed"
 
 
 @NEEDS_HIP
@@ -64,7 +77,7 @@ def test_a_mistake_is_reported_in_the_programs_lines(ahead: Path) -> None:
     ["__constant__ double M_PI_2 = 1.5;", "#include <cmath>\n__device__ double x = M_PI;"],
     ids=["own", "host"],
 )
-def test_names_of_the_hosts_library_are_there_for_those_alone_who_include_it(ahead: Path, source: str) -> None:
+def test_names_of_the_hosts_library_are_there_for_those_alone_who_include_it(shared: Path, source: str) -> None:
     done = compilation.compile_program(compilation.CompileRequest(f"{source}\n{SOURCE}", "program"), GPU)
     assert done.code, done.log
 

@@ -118,6 +118,7 @@ def test_what_cannot_be_fetched_is_refused(archive: Path, tmp_path: Path, monkey
     assert fetch_set("fake", tmp_path / "without") == ["gpusim", "hip", "--timing", "off", "--", "PROGRAM"]
 
 
+@pytest.mark.nightly  # makes an environment; the record is the same for Debian's packages, tested above
 def test_the_environment_has_the_wheels_and_their_checksums(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     wheel = tmp_path / "fake_cupy-1.0-py3-none-any.whl"
     with zipfile.ZipFile(wheel, "w") as file:

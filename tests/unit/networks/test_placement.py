@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpusim.jobs.networks.contents import deciding, fill_arrays
@@ -54,9 +54,18 @@ PRIMITIVES = {
 }
 
 
+@pytest.mark.parametrize("draws", [20, pytest.param(100, marks=pytest.mark.nightly)])
 @pytest.mark.parametrize("name", PRIMITIVES)
-@given(st.lists(st.integers(0, 300), min_size=1, max_size=5), st.sampled_from((1, -1)))
-def test_where_arrays_lie_in_a_network_decides_nothing(name: str, gaps: list[int], order: int) -> None:
+def test_where_arrays_lie_in_a_network_decides_nothing(name: str, draws: int) -> None:
+    @settings(max_examples=draws)
+    @given(st.lists(st.integers(0, 300), min_size=1, max_size=5), st.sampled_from((1, -1)))
+    def check(gaps: list[int], order: int) -> None:
+        check_placement(name, gaps, order)
+
+    check()
+
+
+def check_placement(name: str, gaps: list[int], order: int) -> None:
     one, other = operator_over(PRIMITIVES[name], [0]), operator_over(PRIMITIVES[name], gaps, order)
     assert classes_of(one) == classes_of(other)
     for launch, elsewhere in zip(one.launches, other.launches, strict=True):
