@@ -458,6 +458,7 @@ def test_the_address_bits_of_channels_are_read_off(masks: tuple[int, ...]) -> No
     assert found == reduced(masks)
 
 
+@pytest.mark.nightly  # the test above has small machines
 def test_the_channels_of_fiji_are_read_off_as_they_are_configured() -> None:
     """With half of the compute units, which keep a channel busy as all do."""
     fiji = load_gpu("r9nano")
