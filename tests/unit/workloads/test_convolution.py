@@ -12,6 +12,7 @@ from docs._site.rooflines import ForwardByTiles, measure
 from gpusim.base.errors import UserError
 from gpusim.jobs.host.command_processor import execute
 from isa.device_memory import DeviceMemory
+from tests.support.daily import parametrize_daily
 from tests.support.operator_contract import compiled_only
 from tests.support.primitives import passes
 from workloads.operators.conv_algorithms import ALGORITHMS, algorithm
@@ -438,13 +439,14 @@ def test_products_keep_the_vector_alu_busy(primitive: ImplicitForward, least: fl
 
 
 @compiled_only
-@pytest.mark.parametrize(
-    ("name", "convolution", "ratio"),
+@parametrize_daily(
+    "name, convolution, ratio",
     [
         ("winograd_2x2", Convolution((2, 64, 28, 28), 64, **PADDED), 1.0),
         ("winograd_4x4", Convolution((2, 64, 28, 28), 64, **PADDED), 1.0),
         ("direct", Convolution((2, 16, 28, 28), 16, **PADDED, groups=16), 2.5),
     ],
+    (1, 2),
 )
 def test_it_is_faster_than_the_implicit_product(name: str, convolution: Convolution, ratio: float) -> None:
     implicit = measure(ImplicitForward(convolution)).cycles

@@ -215,8 +215,8 @@ STREAMED = (4, 32, 96, 96)
 
 
 @compiled_only
-@pytest.mark.parametrize(
-    ("primitive", "least"),
+@parametrize_daily(
+    "primitive, least",
     [
         (ActivationForward("relu", STREAMED), 0.7),
         (BiasBackward(STREAMED), 0.7),
@@ -227,6 +227,7 @@ STREAMED = (4, 32, 96, 96)
         (LrnForward(STREAMED), 0.65),
         (CountZeros(STREAMED), 0.6),
     ],
+    (0, 1, 3, 7),  # of elements, of sums over images, of windows, of groups
     ids=lambda value: getattr(value, "name", ""),
 )
 def test_streaming_kernels_keep_dram_busy(primitive: Primitive, least: float) -> None:

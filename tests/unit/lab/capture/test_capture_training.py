@@ -180,6 +180,7 @@ def test_captures_learn_report_and_repeat(images_path, tmp_path):
     assert (load_activations(early[0].path).array != load_activations(first[0].path).array).any()
 
 
+@pytest.mark.nightly  # that weights move and captures repeat is tested above
 def test_training_on_a_learnable_task_reaches_it(tmp_path):
     # One colour a class: a network that trains at all separates them.
     rng = np.random.default_rng(0)
