@@ -11,6 +11,7 @@ from gpusim.base.jit import JIT_DISABLED
 from gpusim.config.run import load_run
 from gpusim.jobs.host.command_processor import execute
 from isa.device_memory import DeviceMemory
+from tests.support.daily import parametrize_daily
 from tests.support.operator_contract import Builder, OperatorCase, OperatorContract, built
 from workloads.data.operands import SyntheticOperands
 from workloads.operators import operator
@@ -68,9 +69,21 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+# of each kernel some are daily; the others execute no instruction and no line of workloads/ that none of these does
+NIGHTLY = (Path(__file__).parent / "nightly_products.txt").read_text(encoding="utf-8").splitlines()
+
+
+@parametrize_daily(
+    "case", CASES, [number for number, one in enumerate(CASES) if one.name not in NIGHTLY], ids=lambda case: case.name
+)
 class TestOperators(OperatorContract):
     """The contract, for all of them."""
+
+
+def test_every_kernel_has_a_daily_case_and_what_is_listed_for_the_night_is_there() -> None:
+    names = [one.name for one in CASES]
+    assert {name.rpartition("-")[0] for name in names if name not in NIGHTLY} == {n.rpartition("-")[0] for n in names}
+    assert JIT_DISABLED or sorted(set(names) & set(NIGHTLY)) == NIGHTLY, "in plain Python shapes are smaller"
 
 
 def test_every_operator_has_a_case() -> None:

@@ -20,13 +20,13 @@ NAMES = [name.removesuffix(".yaml") for name in shipped(FOLDER)]
 
 def test_a_page_does_not_depend_on_what_ran_first() -> None:
     """A run makes the page that `--draw` makes of what it stored."""
-    reproduction = load_reproduction("layerwise")
+    reproduction = load_reproduction("dnnmark")
     pages = []
     for order in (list, lambda items: list(reversed(list(items)))):
-        results = load(STORED / "layerwise", "layerwise")
+        results = load(STORED / "dnnmark", "dnnmark")
         results = replace(results, networks=dict(order(results.networks.items())))
         pages.append(rendered(reproduction, results).files(reproduction.figures))
-    assert len(load(STORED / "layerwise", "layerwise").networks) > 1 and pages[0] == pages[1]
+    assert len(load(STORED / "dnnmark", "dnnmark").networks) > 1 and pages[0] == pages[1]
 
 
 @pytest.mark.parametrize("name", NAMES)
