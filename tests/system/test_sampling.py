@@ -33,9 +33,9 @@ from workloads.operators.primitive import build
 from workloads.toolchain.build import BENCH_KERNELS_DIR, code_object_path
 
 pytestmark = pytest.mark.compiled_tier
-GPU = {"shader_arrays": 1, "cus_per_array": 2, "name": "two CUs", "memory_mib": 64}
+GPU = {"shader_arrays": 1, "cus_per_array": 1, "name": "one CU", "memory_mib": 64}
 DENSE = {"dense": "sgemm"}
-GEMM = {"kind": "gemm", "name": "many tiles", "m": 64, "n": 48_000, "k": 64, "sparsity": 0, "seed": 1}
+GEMM = {"kind": "gemm", "name": "many tiles", "m": 64, "n": 24_000, "k": 64, "sparsity": 0, "seed": 1}
 
 
 def run(**options: Any) -> gpusim.RunResult:
@@ -124,7 +124,7 @@ def test_results_of_skipped_workgroups_are_computed_on_request(
 
 @pytest.mark.parametrize("kernel", ["software", "csc"])
 def test_what_a_conversion_leaves_to_the_product_is_computed(kernel: str) -> None:
-    workload = {"kind": "gemm", "m": 16, "n": 12_000, "k": 48, "sparsity": 0.4, "seed": 1}
+    workload = {"kind": "gemm", "m": 16, "n": 6_000, "k": 48, "sparsity": 0.4, "seed": 1}
     config = {"gpu": GPU, "workload": workload, "kernels": {"sparse": kernel}, "run": {"engine": "on", "verify": False}}
     exact, estimated = (gpusim.run(config, sets=sets, quiet=True) for sets in ({}, {"run.sampling": {"error": 0.01}}))
     (record,) = estimated.records
@@ -149,8 +149,8 @@ def test_a_network_s_launches_are_sampled_and_its_values_all_computed(
     network = tmp_path / "n.yaml"
     network.write_text(json.dumps({"input": [64, 32, 32], "layers": layers}))
     machine = [part for name in GPU if name != "name" for part in ("--set", f"gpu.{name}={GPU[name]}")]
-    # 48 images: the products of one layer take waves enough
-    options = ["--batch", "48", "--sample", "--error", "1%", "--jobs", "1", "--json", "-", *machine]
+    # 24 images: the products of one layer take waves enough
+    options = ["--batch", "24", "--sample", "--error", "1%", "--jobs", "1", "--json", "-", *machine]
     assert invoke(["net", str(network), *options, "--set", "gpu.memory_mib=128"]) == 0
     printed = capsys.readouterr()
     found = json.loads(printed.out)
@@ -228,7 +228,7 @@ def test_the_comparison_finds_bars_true_and_an_estimate_that_is_off_untrue(
 
 
 def _uneven(kernel: str, groups: int, work: Callable[[np.ndarray], np.ndarray]) -> SamplingLaunch:
-    """A launch whose workgroup k has work(k) waves to do, on two compute units."""
+    """A launch whose workgroup k has work(k) waves to do, on one compute unit."""
     spec = load_run({"gpu": GPU, "workload": GEMM}).gpu
     memory = DeviceMemory(spec.memory_mib << 20)
     table = np.asarray(work(np.arange(groups)), np.uint32)
