@@ -29,7 +29,7 @@ from tests.support.trace_reader import ReadTrace, read_trace
 
 GPU = GpuSpec(shader_arrays=2, cus_per_array=2, l2=L2Spec(size_kib=64, ways=4, channels=4), dram=DramSpec(channels=4))
 ENGINE = EngineSpec(sib_kib=1, prefetch_buffer_kib=2, outstanding_columns=4)
-SMALL_SHAPE = (64, 32, 64)
+SMALL_SHAPE = (64, 32, 32)
 TURN = 4
 QUEUED = 8  # cycles that an answer may wait in a channel's port
 
@@ -326,11 +326,11 @@ def test_windows_next_to_one_another_show_everything_once(tmp_path: Path) -> Non
 def test_what_ends_as_the_window_begins_is_not_shown(tmp_path: Path) -> None:
     """Else it is a slice of no length, which `read_trace` refuses."""
     hbm = GPU.model_copy(update={"clock_ghz": 1.0, "dram": DramSpec(standard="hbm1", channels=4)})
-    _, whole, _ = draw(tmp_path / "whole.pftrace", gpu=hbm)
+    _, whole, _ = draw(tmp_path / "whole.pftrace", shape=(64, 32, 64), gpu=hbm)
     stored = max(s.end for s in whole.of("request") if s.name == "store")
     closed = next(s.begin for s in whole.of("DRAM") if s.name == "precharge")
     for at in (int(stored), int(closed)):
-        draw(tmp_path / "part.pftrace", gpu=hbm, window=TimelineWindow(at, at + 50))
+        draw(tmp_path / "part.pftrace", shape=(64, 32, 64), gpu=hbm, window=TimelineWindow(at, at + 50))
 
 
 def test_a_wavefront_hidden_up_to_the_windows_end_is_not_shown(tmp_path: Path) -> None:
@@ -395,7 +395,17 @@ def test_a_fault_leaves_what_was_drawn(tmp_path: Path) -> None:
     assert timeline.summary() and read_trace(tmp_path / "t.pftrace").of("issued")
 
 
+@cache
+def vector_add_trace(trace: Callable[[], Path] = examples._vector_add_trace) -> ReadTrace:
+    """One run for all answers."""
+    return read_trace(trace())
+
+
 @pytest.mark.parametrize(("name", "made"), [("steps", examples.miss_steps), ("waits", examples.waits)])
-def test_the_answers_in_the_documentation_are_those_of_today(name: str, made: Callable[[], str]) -> None:
+def test_the_answers_in_the_documentation_are_those_of_today(
+    name: str, made: Callable[[], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(examples, "read_trace", lambda _: vector_add_trace())
+    monkeypatch.setattr(examples, "_vector_add_trace", lambda: None)
     page = (DOCS / "how-to" / "timeline.md").read_text(encoding="utf-8")
     assert section(page, name) == made(), "run python -m docs._site.sections how-to/timeline"
