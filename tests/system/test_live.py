@@ -17,7 +17,9 @@ from gpusim.results.store.reading import StoreReader
 from tests.support.live import Client, running
 
 pytestmark = pytest.mark.compiled_tier
-LONG = ["run", "layerB.yaml", "--no-verify", "--max-cycles", "150000"]
+SMALL = ["--set", "workload.batch=16", "--set", "gpu.shader_arrays=1"]
+UNLIMITED = ["run", "layerB.yaml", "--no-verify", *SMALL]
+LONG = [*UNLIMITED, "--max-cycles", "150000"]
 
 
 def simulated(path: Path) -> dict[str, Any]:
@@ -85,7 +87,7 @@ def test_a_server_that_is_killed_takes_nothing_with_it(tmp_path: Path, alone: di
     ("number", "outcome"), [(signal.SIGKILL, "was killed"), (signal.SIGINT, "ended")], ids=["killed", "interrupted"]
 )
 def test_readers_hear_that_the_run_was_stopped(number: signal.Signals, outcome: str) -> None:
-    with running([*LONG, "--live"]) as (process, port):
+    with running([*UNLIMITED, "--live"]) as (process, port):
         stopped, last = False, {}
         for last in Client(port).states():
             if not stopped and last["launch"] is not None and last["launch"]["queues"]:

@@ -13,7 +13,7 @@ pytestmark = [
     pytest.mark.skipif(browser.find() is None, reason=browser.NO_BROWSER),
     pytest.mark.compiled_tier,
 ]
-COMMAND = ["run", "layerB.yaml", "--set", "workload.batch=64", "--no-verify", "--live"]
+COMMAND = ["run", "layerB.yaml", "--set", "workload.batch=44", "--no-verify", "--live"]
 STATUS = "document.getElementById('status').textContent"
 
 
