@@ -46,7 +46,6 @@ def start(folder: Path, **environment: str) -> list[str]:
 def test_damaged_machine_code_is_named_and_compiled_again(warm: Path, tmp_path: Path) -> None:
     folder = tmp_path / "cache"
     shutil.copytree(warm, folder)
-    assert start(folder) == []
     (path,) = folder.glob("lanes-*.code")
     content = bytearray(path.read_bytes())
     content[len(content) // 2] ^= 0x10

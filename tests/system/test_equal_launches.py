@@ -1,6 +1,6 @@
 """Does a launch's result follow from the launch, whatever ran before it, beside it, or with which store?"""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ from gpusim.model.core.facts import RunFacts
 from tests.support.small_networks import layer
 
 GPU = load_gpu("mi6")
-POINTS = 12
+BATCH = 16
 Digits = Mapping[str, list[Any]]  # by step: what each launch counted
 
 
@@ -68,15 +68,17 @@ def point(seed: int) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
     return described, settings, {"data": one_of("real", "real", "real", "synthetic"), "batch": one_of(2, 3)}
 
 
-def test_a_point_has_the_same_digits_alone_and_with_all_others(tmp_path: Path) -> None:
+# the daily ones have every kind of layer, batches of 2 and 3, and a normalization of real and of made-up values
+@pytest.mark.parametrize("seeds", [(2, 3, 5, 7, 8, 9, 10), pytest.param(range(12), marks=pytest.mark.nightly)])
+def test_a_point_has_the_same_digits_alone_and_with_all_others(tmp_path: Path, seeds: Sequence[int]) -> None:
     """From an empty store and from one that others filled, in another order, in several processes and without one."""
-    points = [point(seed) for seed in range(POINTS)]
+    points = [point(seed) for seed in seeds]
     alone = [run_point(described, settings, **how) for described, settings, how in points]
     store = tmp_path / "all.db"
-    for number in np.random.default_rng(0).permutation(POINTS):
+    for number in np.random.default_rng(0).permutation(len(points)):
         described, settings, how = points[number]
         assert run_point(described, settings, store=store, **how) == alone[number], f"point {number}, with all"
-    for number in (3, 7, 11):
+    for number in range(3, len(points), 4):
         described, settings, how = points[number]
         again = run_point(described, settings, store=store, jobs=2, **how)
         assert again == alone[number], f"point {number}, from the full store"
@@ -94,14 +96,18 @@ def test_a_layer_alone_and_real_or_made_up_values_have_the_same_digits() -> None
         assert part and part == {step: one for step, one in whole.items() if step in part}
 
 
+FUSED = {"input": [256], "layers": [circulant("fused", 256, 64)]}
+WITHOUT_UPDATE = {"training": {"update": "none"}}
+
+
+@pytest.fixture(scope="module")
+def fused_alone() -> Digits:
+    return run_point(FUSED, WITHOUT_UPDATE, data="synthetic", batch=BATCH)
+
+
 @pytest.mark.parametrize("first", ["o1_sum", "o2_sum"])
-def test_a_fused_layer_takes_the_same_time_after_another_flow(tmp_path: Path, first: str) -> None:
+def test_a_fused_layer_takes_the_same_time_after_another_flow(tmp_path: Path, fused_alone: Digits, first: str) -> None:
     """Their transforms are equal launches at other places of the network's memory."""
-    fused = {"input": [256], "layers": [circulant("fused", 256, 64)]}
-    settings = {"training": {"update": "none"}}
-    store = tmp_path / "s.db"
-    alone = run_point(fused, settings, data="synthetic", batch=16)
-    run_point(
-        {"input": [256], "layers": [circulant(first, 256, 64)]}, settings, data="synthetic", batch=16, store=store
-    )
-    assert run_point(fused, settings, data="synthetic", batch=16, store=store) == alone
+    how = {"data": "synthetic", "batch": BATCH, "store": tmp_path / "s.db"}
+    run_point({"input": [256], "layers": [circulant(first, 256, 64)]}, WITHOUT_UPDATE, **how)
+    assert run_point(FUSED, WITHOUT_UPDATE, **how) == fused_alone

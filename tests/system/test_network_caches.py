@@ -55,7 +55,7 @@ def test_what_a_launch_wrote_is_found_by_the_next_one(data: str) -> None:
     assert warm.passed is (True if data == "real" else None)
 
 
-TRAINED = {"input": INPUT, "layers": SHORT}
+TRAINED = {"input": INPUT, "layers": [*SHORT[:2], *SHORT[4:]]}
 
 
 @pytest.mark.parametrize(("described", "jobs"), [(CHAIN, (1, 2)), (CHAIN, (2, 1)), (TRAINED, (2, 1))])

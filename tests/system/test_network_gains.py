@@ -103,11 +103,12 @@ def test_what_fusion_gains_is_said_by_layer_and_against_its_bound() -> None:
 
 
 def test_layers_whose_loads_go_past_l1_are_those_that_were_named() -> None:
-    both = ran(gains="l1_bypass")
+    both = ran(gains="l1_bypass", layers="conv1:pool2")
     through, past = rows(both["without"]), rows(both["with"])
     chosen = {("conv1", "backward_weights"), *(place for place in through if place[0] == "conv2")}
     said = ("layer_l1_bypass.conv1.backward_weights=true", "layer_l1_bypass.conv2=true")
-    mixed, whole = rows(ran(*said)), rows(ran("gpu.l1.bypass=true", "layer_l1_bypass.conv2=false"))
+    others = ("gpu.l1.bypass=true", "layer_l1_bypass.conv2=false")
+    mixed, whole = (rows(ran(*sets, layers="conv1:pool2")) for sets in (said, others))
     for place in through:
         assert mixed[place]["cycles"] == (past if place in chosen else through)[place]["cycles"], place
         assert whole[place]["cycles"] == (through if place[0] == "conv2" else past)[place]["cycles"], place

@@ -59,7 +59,12 @@ def test_a_gpu_of_another_generation_by_its_name_in_the_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    index = INDEX.replace("[mi6, r9nano]", "[mi60]").replace("    lowered: {title: lowered, sets: {convolution: im2col}}\n", "").replace("[time, gain]", "[time]").replace("[1, 2]", "[1]")
+    index = (
+        INDEX.replace("[mi6, r9nano]", "[mi60]")
+        .replace("    lowered: {title: lowered, sets: {convolution: im2col}}\n", "")
+        .replace("[time, gain]", "[time]")
+        .replace("[1, 2]", "[1]")
+    )
     assert invoke(["reproduce", str(written(tmp_path, index, time=TIME)), "--jobs", "1"]) == 0, capfd.readouterr().err
     (kept,) = load(Path("nets"), "nets").networks.values()
     assert sum(row.metrics["kernel.time_us"] for row in kept.rows if row.by == "pass") > 0

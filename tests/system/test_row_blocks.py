@@ -38,7 +38,7 @@ LONG = {
         ({"engine.compact": "on_write", "kernels.sparse": "sgemm_dib_gather"}, 2),
         ({"kernels.sparse": "software"}, 2),
         ({"kernels.sparse": "auto"}, 2),
-        ({"workload.n": 130, "gpu.memory_mib": 32, "engine.compact": "on_write"}, 6),  # of columns too
+        ({"workload.n": 80, "gpu.memory_mib": 22, "engine.compact": "on_write"}, 4),  # of columns too
     ],
 )
 def test_jobs_of_long_sums(sets: dict, blocks: int) -> None:
