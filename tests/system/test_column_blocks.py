@@ -44,8 +44,8 @@ def results(monkeypatch: pytest.MonkeyPatch) -> list[np.ndarray]:
 
 @pytest.mark.parametrize("data", ["synthetic", "synthetic_maps", "resampled"])
 def test_blocks_of_images_are_the_whole_to_the_bit(results: list[np.ndarray], data: str) -> None:
-    of_file = {"workload.layer.input_channels": 512, "workload.layer.output_channels": 4, "workload.batch": 24}
-    sets = {"workload.data": data, "gpu.memory_mib": 3} | (of_file if data == "resampled" else {"gpu.memory_mib": 1})
+    of_file = {"workload.layer.input_channels": 512, "workload.layer.output_channels": 4, "workload.batch": 12}
+    sets = {"workload.data": data, "gpu.memory_mib": 2} | (of_file if data == "resampled" else {"gpu.memory_mib": 1})
     whole = found("off", sets, WHOLE)
     assert len(results) == 1
     blocks = found("off", sets)

@@ -205,7 +205,7 @@ def _small_product() -> SamplingLaunch:
 
 def _small_sum() -> SamplingLaunch:
     spec = load_run({"gpu": GPU, "workload": GEMM}).gpu
-    operator = build(Add((9, 64, 64, 64)), DeviceMemory(spec.memory_mib << 20), gpu_facts(spec), seed=1)
+    operator = build(Add((10, 64, 64, 64)), DeviceMemory(spec.memory_mib << 20), gpu_facts(spec), seed=1)
     return SamplingLaunch(operator.launches[0], spec)
 
 

@@ -28,12 +28,12 @@ def test_sparser_is_faster_up_to_zeros_alone(kernel: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("zeros", "columns", "kernel"),
-    [(0.3, 300, "sgemm"), (0.97, 300, "sgemm_dib_tiled"), (0.6, 64 * 36, "sgemm_dib_registers")],
+    ("zeros", "columns", "rows", "kernel"),
+    [(0.3, 300, 1024, "sgemm"), (0.97, 300, 1024, "sgemm_dib_tiled"), (0.6, 64 * 36, 512, "sgemm_dib_registers")],
 )
-def test_zeros_decide_between_sparse_and_dense(zeros: float, columns: int, kernel: str) -> None:
+def test_zeros_decide_between_sparse_and_dense(zeros: float, columns: int, rows: int, kernel: str) -> None:
     sets = {"kernels.sparse": "auto", "kernels.dense": "sgemm"}
-    found = product(zeros, 256, columns, 1024, **sets).to_dict()
+    found = product(zeros, 256, columns, rows, **sets).to_dict()
     assert found["kernel"]["name"].startswith(kernel) and bool(found["engine"]) == (kernel != "sgemm")
     choice = found["choice"]
     assert choice["kernel"] == kernel == min(choice["estimated"], key=choice["estimated"].get)
