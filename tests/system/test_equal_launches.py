@@ -68,7 +68,7 @@ def point(seed: int) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
     return described, settings, {"data": one_of("real", "real", "real", "synthetic"), "batch": one_of(2, 3)}
 
 
-# the daily ones have every kind of layer, batches of 2 and 3, and a normalization of real and of made-up values
+# the daily ones have every kind of layer that all have, batches of 2 and 3, real and made-up values
 @pytest.mark.parametrize("seeds", [(2, 3, 5, 7, 8, 9, 10), pytest.param(range(12), marks=pytest.mark.nightly)])
 def test_a_point_has_the_same_digits_alone_and_with_all_others(tmp_path: Path, seeds: Sequence[int]) -> None:
     """From an empty store and from one that others filled, in another order, in several processes and without one."""
