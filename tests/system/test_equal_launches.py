@@ -14,6 +14,7 @@ from gpusim.config.network import load_network
 from gpusim.config.network_run import NetworkSettings
 from gpusim.jobs.networks.run import NetworkRunRequest, run_iteration
 from gpusim.model.core.facts import RunFacts
+from tests.support.daily import parametrize_daily
 from tests.support.small_networks import layer
 
 GPU = load_gpu("mi6")
@@ -105,7 +106,7 @@ def fused_alone() -> Digits:
     return run_point(FUSED, WITHOUT_UPDATE, data="synthetic", batch=BATCH)
 
 
-@pytest.mark.parametrize("first", ["o1_sum", "o2_sum"])
+@parametrize_daily("first", ["o1_sum", "o2_sum"], [0])
 def test_a_fused_layer_takes_the_same_time_after_another_flow(tmp_path: Path, fused_alone: Digits, first: str) -> None:
     """Their transforms are equal launches at other places of the network's memory."""
     how = {"data": "synthetic", "batch": BATCH, "store": tmp_path / "s.db"}

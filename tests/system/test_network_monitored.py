@@ -28,9 +28,9 @@ from tests.support.network_runs import GPU, run_job
 from tests.support.small_networks import layer
 
 LAYERS = [
-    layer("first", "convolution", filters=8, kernel=3, padding=1),
+    layer("first", "convolution", filters=8, kernel=3, padding=1, bias=False),
     layer("relu", "relu"),
-    layer("second", "convolution", filters=16, kernel=3, padding=1),
+    layer("second", "convolution", filters=16, kernel=3, padding=1, bias=False),
     layer("pool", "average_pool", whole=True),
 ]
 NETWORK = {"input": [4, 6, 6], "layers": LAYERS}

@@ -9,6 +9,7 @@ import pytest
 import yaml
 
 from gpusim.cli.main import invoke
+from gpusim.jobs.networks import choice
 from gpusim.results.report.document import document
 from tests.support.interrupted import interrupted
 from tests.support.network_runs import run_job
@@ -53,7 +54,7 @@ def test_hot_spots_are_listed_of_every_launch(capsys: pytest.CaptureFixture[str]
 
 def test_a_signal_to_all_processes_ends_a_run_with_what_is_known() -> None:
     layers = [layer(f"c{n}", "convolution", filters=16 + 4 * n, kernel=3) for n in range(9)]
-    network = {"input": [16, 40, 40], "layers": layers}
+    network = {"input": [16, 24, 24], "layers": layers}
     Path("long.yaml").write_text(yaml.safe_dump(network))
     arguments = ["net", "long.yaml", "--batch", "16", "--jobs", "2", "--data", "synthetic", "--json", "x.json"]
     said = interrupted(arguments, signal.SIGHUP, group=True, awaited="steps", times=1)
@@ -69,7 +70,8 @@ def test_what_a_store_knows_without_hot_spots_is_simulated_for_them() -> None:
     assert ran("--store", "s.db", "--hotspots", "--batch", "3")["hotspots"]
 
 
-def test_what_was_measured_for_a_choice_has_its_hot_spots() -> None:
+def test_what_was_measured_for_a_choice_has_its_hot_spots(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(choice.ALGORITHMS, "convolution", ("implicit", "winograd_2x2"))  # type: ignore[misc]
     network = {"input": [8, 8, 8], "layers": [layer("c", "convolution", filters=8, kernel=3, padding=1)]}
     Path("short.yaml").write_text(yaml.safe_dump(network))
     found = ran("--hotspots", "--set", "convolution=auto")
@@ -130,7 +132,7 @@ def test_what_a_store_knows_does_not_exceed_the_most_cycles() -> None:
 def test_a_timeout_keeps_what_is_finished(capsys: pytest.CaptureFixture[str]) -> None:
     norms = [layer(f"r{n}", "lrn", size=3 + 2 * (n % 4), k=1.0 + n) for n in range(60)]
     Path("short.yaml").write_text(yaml.safe_dump({"input": [64, 128, 128], "layers": norms}))
-    found = ran("--data", "synthetic", "--timeout", "2", code=1)
+    found = ran("--data", "synthetic", "--timeout", "1", code=1)
     assert found["partial"] and found["stopped_by"] == "out of time"
     assert found["total"]["finished_rows"] < found["total"]["rows"] == 60
     assert found["total"]["unknown_launches"] == 60 - found["total"]["finished_rows"]

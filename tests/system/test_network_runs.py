@@ -51,6 +51,7 @@ from gpusim.results.store.reading import StoreReader
 from gpusim.results.store.records import stored_run
 from gpusim.results.store.work import RunDescription
 from isa.device_memory import DeviceMemory
+from tests.support.daily import parametrize_daily
 from tests.support.network_numbers import Machine
 from tests.support.network_runs import piped, run_job, shown
 from tests.support.small_networks import ENDS, INPUT, POINTWISE, SHORT, layer, network
@@ -104,12 +105,12 @@ def test_every_result_of_a_simulated_step_is_compared(one_process: NetworkRecord
     assert all(step.verification is not None and step.facts is not None for step in one_process.steps)
 
 
-def test_several_processes_find_the_same(one_process: NetworkRecord) -> None:
-    forked = record_of(POINTWISE, outputs=True, jobs=3)
-    assert [s.facts.cycles for s in forked.steps if s.facts] == [s.facts.cycles for s in one_process.steps if s.facts]
-    assert [s.verification for s in forked.steps] == [s.verification for s in one_process.steps]
-    assert forked.outputs.keys() == one_process.outputs.keys()
-    assert all(np.array_equal(forked.outputs[name], array) for name, array in one_process.outputs.items())
+def test_several_processes_find_the_same() -> None:
+    alone, forked = (record_of(SHORT, outputs=True, jobs=jobs) for jobs in (1, 3))
+    assert [s.facts.cycles for s in forked.steps if s.facts] == [s.facts.cycles for s in alone.steps if s.facts]
+    assert [s.verification for s in forked.steps] == [s.verification for s in alone.steps]
+    assert forked.outputs.keys() == alone.outputs.keys()
+    assert all(np.array_equal(forked.outputs[name], array) for name, array in alone.outputs.items())
 
 
 def without_dropout(layers: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -257,9 +258,13 @@ def test_a_launch_finds_the_tables_that_others_make_for_it() -> None:
     assert cycles({1}) == cycles({0, 1})
 
 
-def test_made_up_values_cost_about_what_real_ones_do(one_process: NetworkRecord) -> None:
-    made_up = record_of(POINTWISE, data="synthetic")
-    for one, other in zip(one_process.steps, made_up.steps, strict=True):
+@parametrize_daily("layers", ["bn1:pool1", ""], [0])
+def test_made_up_values_cost_about_what_real_ones_do(one_process: NetworkRecord, layers: str) -> None:
+    made_up = record_of(POINTWISE, data="synthetic", layers=layers)
+    asked = {step.step.layer for step in made_up.steps}
+    real = [step for step in one_process.steps if step.step.layer in asked]
+    assert len(asked) == (4 if layers else len(POINTWISE))
+    for one, other in zip(real, made_up.steps, strict=True):
         assert one.facts is not None and other.facts is not None
         assert other.facts.cycles == pytest.approx(one.facts.cycles, rel=0.05), one.name
 
