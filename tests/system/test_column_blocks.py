@@ -72,12 +72,13 @@ def test_blocks_of_images_are_the_whole_to_the_bit(results: list[np.ndarray], da
     ],
 )
 def test_every_way_runs_in_blocks(engine: str, more: dict) -> None:
-    blocks = found(engine, more, SMALL)
+    batch = 80
+    blocks = found(engine, more, SMALL, {"workload.batch": batch})
     assert blocks.passed
     (record,) = blocks.records
     assert len([each for each in record.commands if each.copied_bytes]) >= 2
     if more.get("engine.compact"):
-        assert record.total.engine.lines_handed_over == 160 * 16 * 9
+        assert record.total.engine.lines_handed_over == batch * 16 * 9
 
 
 def test_a_product_that_leaves_no_space_for_code_runs_in_blocks_too() -> None:

@@ -28,6 +28,7 @@ from isa.device_memory import DeviceMemory
 from isa.kernarg import Pointer, pack
 from isa.launch import Launch
 from isa.object.code_object import load_code_object
+from tests.support.daily import parametrize_daily
 from workloads.operators.add import Add
 from workloads.operators.primitive import build
 from workloads.toolchain.build import BENCH_KERNELS_DIR, code_object_path
@@ -35,7 +36,7 @@ from workloads.toolchain.build import BENCH_KERNELS_DIR, code_object_path
 pytestmark = pytest.mark.compiled_tier
 GPU = {"shader_arrays": 1, "cus_per_array": 1, "name": "one CU", "memory_mib": 64}
 DENSE = {"dense": "sgemm"}
-GEMM = {"kind": "gemm", "name": "many tiles", "m": 64, "n": 24_000, "k": 64, "sparsity": 0, "seed": 1}
+GEMM = {"kind": "gemm", "name": "many tiles", "m": 64, "n": 24_000, "k": 32, "sparsity": 0, "seed": 1}
 
 
 def run(**options: Any) -> gpusim.RunResult:
@@ -122,7 +123,7 @@ def test_results_of_skipped_workgroups_are_computed_on_request(
     assert computed.kernel.wavefront_instructions == whole.kernel.wavefront_instructions
 
 
-@pytest.mark.parametrize("kernel", ["software", "csc"])
+@parametrize_daily("kernel", ["software", "csc"], [0])
 def test_what_a_conversion_leaves_to_the_product_is_computed(kernel: str) -> None:
     workload = {"kind": "gemm", "m": 16, "n": 6_000, "k": 48, "sparsity": 0.4, "seed": 1}
     config = {"gpu": GPU, "workload": workload, "kernels": {"sparse": kernel}, "run": {"engine": "on", "verify": False}}
@@ -145,9 +146,9 @@ def test_a_sampled_run_comes_back_from_a_store(sampled: gpusim.RunResult) -> Non
 def test_a_network_s_launches_are_sampled_and_its_values_all_computed(
     tmp_path: Path, capsys: pytest.CaptureFixture
 ) -> None:
-    layers = [{"name": name, "kind": "convolution", "filters": 64, "kernel": 1} for name in ("c", "d")]
+    layers = [{"name": name, "kind": "convolution", "filters": 32, "kernel": 1} for name in ("c", "d")]
     network = tmp_path / "n.yaml"
-    network.write_text(json.dumps({"input": [64, 32, 32], "layers": layers}))
+    network.write_text(json.dumps({"input": [32, 32, 32], "layers": layers}))
     machine = [part for name in GPU if name != "name" for part in ("--set", f"gpu.{name}={GPU[name]}")]
     # 24 images: the products of one layer take waves enough
     options = ["--batch", "24", "--sample", "--error", "1%", "--jobs", "1", "--json", "-", *machine]
@@ -205,11 +206,11 @@ def _small_product() -> SamplingLaunch:
 
 def _small_sum() -> SamplingLaunch:
     spec = load_run({"gpu": GPU, "workload": GEMM}).gpu
-    operator = build(Add((10, 64, 64, 64)), DeviceMemory(spec.memory_mib << 20), gpu_facts(spec), seed=1)
+    operator = build(Add((7, 64, 64, 64)), DeviceMemory(spec.memory_mib << 20), gpu_facts(spec), seed=1)
     return SamplingLaunch(operator.launches[0], spec)
 
 
-@pytest.mark.parametrize("make", [_small_product, _small_sum])
+@parametrize_daily("make", [_small_product, _small_sum], [1])
 def test_the_comparison_finds_bars_true_and_an_estimate_that_is_off_untrue(
     make: Callable[[], SamplingLaunch], monkeypatch: pytest.MonkeyPatch
 ) -> None:

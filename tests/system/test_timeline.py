@@ -61,14 +61,26 @@ def draw(
     return drawn, read_trace(path), timeline.summary()
 
 
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the timelines of whole launches lie."""
+    return tmp_path_factory.mktemp("whole")
+
+
+@cache
+def draw_whole(folder: Path, kernel: str = "sgemm_wide") -> tuple[list[Any], ReadTrace, list[str]]:
+    """What `draw` gives of a kernel's whole launches, drawn once."""
+    return draw(folder / f"{kernel}.pftrace", kernel)
+
+
 def comparable(facts: Any) -> dict[str, Any]:
     return {section: facts[section] for section in facts if section != "simulator"}
 
 
 @pytest.mark.parametrize("kernel", ["sgemm_wide", "sgemm_4x4", "sgemm_dib_tiled", "software"])
-def test_the_timeline_agrees_with_the_counts(kernel: str, tmp_path: Path) -> None:
-    every, trace, summary = draw(tmp_path / "t.pftrace", kernel)
-    assert summary[0].startswith(f"{tmp_path}/t.pftrace: timeline of {len(trace.slices):,} slices, ")
+def test_the_timeline_agrees_with_the_counts(kernel: str, folder: Path) -> None:
+    every, trace, summary = draw_whole(folder, kernel)
+    assert summary[0].startswith(f"{folder}/{kernel}.pftrace: timeline of {len(trace.slices):,} slices, ")
     assert len(summary) == 1
     for number, facts in enumerate(every, 1):
         root = next(path[0] for path in trace.tracks.values() if path[0].startswith(f"launch {number:02}: "))
@@ -236,20 +248,23 @@ def test_launches_are_ordered_as_they_ran(tmp_path: Path) -> None:
     assert [int(name.split(":")[0].removeprefix("launch ")) for name in shown] == list(range(1, 12))
 
 
-def test_launches_that_are_not_selected_are_not_drawn(tmp_path: Path) -> None:
-    facts, whole, _ = draw(tmp_path / "whole.pftrace", "software")
+def test_launches_that_are_not_selected_are_not_drawn(folder: Path, tmp_path: Path) -> None:
+    facts, whole, _ = draw_whole(folder, "software")
     name = facts[1].kernel.name
     _, trace, summary = draw(tmp_path / "t.pftrace", "software", selector=parse_selector("", ["launch=2"]))
     assert trace.below() == [f"launch 02: {name}"] and len(summary) == 1
     assert len(trace.of("wavefront")) == len(
         [one for one in whole.of("wavefront") if one.track[0] == f"launch 02: {name}"]
     )
-    _, _, (text,) = draw(tmp_path / "t.pftrace", "software", selector=parse_selector("", ["launch=9"]))
+    with Timeline(tmp_path / "none.pftrace", selector=parse_selector("", ["launch=9"])) as timeline:
+        for launch in random_gemm("software", SMALL_SHAPE, GPU).launches:
+            simulate(launch, GPU, timeline=timeline)
+    (text,) = timeline.summary()
     assert text == "--timeline-only launch=9: no launch has such a number; they are 1 to 2"
 
 
-def test_a_window_clips_what_it_shows(tmp_path: Path) -> None:
-    (facts,), whole, _ = draw(tmp_path / "whole.pftrace")
+def test_a_window_clips_what_it_shows(folder: Path, tmp_path: Path) -> None:
+    (facts,), whole, _ = draw_whole(folder)
     begin, end = facts.cycles // 3, facts.cycles // 2
     _, part, _ = draw(tmp_path / "part.pftrace", window=TimelineWindow(begin, end))
     (before,) = part.of("outside the window")
@@ -290,9 +305,9 @@ def check_clipped_requests(whole: ReadTrace, part: ReadTrace, begin: float, end:
     assert steps[0] == steps[1]
 
 
-def test_a_window_clips_what_the_engine_does(tmp_path: Path) -> None:
+def test_a_window_clips_what_the_engine_does(folder: Path, tmp_path: Path) -> None:
     """Requests and reads that began before it or are under way at its end are shown too."""
-    (facts,), whole, _ = draw(tmp_path / "whole.pftrace", "sgemm_dib_tiled")
+    (facts,), whole, _ = draw_whole(folder, "sgemm_dib_tiled")
     spans = {category: [(s.begin, s.end) for s in whole.of(category)] for category in ("engine request", "engine read")}
     waits = min(begin for begin, _ in spans["engine request"]) + 20  # some are taken by then, some wait to be
     ends = {int(end) for _, end in spans["engine request"]}
@@ -310,8 +325,8 @@ def test_a_window_clips_what_the_engine_does(tmp_path: Path) -> None:
             assert 0 <= len(cut) - sum(a < end < b for a, b in known) <= ended_then
 
 
-def test_windows_next_to_one_another_show_everything_once(tmp_path: Path) -> None:
-    (facts,), whole, _ = draw(tmp_path / "whole.pftrace", "sgemm_4x4")
+def test_windows_next_to_one_another_show_everything_once(folder: Path, tmp_path: Path) -> None:
+    (facts,), whole, _ = draw_whole(folder, "sgemm_4x4")
     cuts = [0, 777, 778, facts.cycles // 2, facts.cycles]
     time: Counter[str] = Counter()
     for a, b in pairwise(cuts):
