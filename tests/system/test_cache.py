@@ -43,6 +43,7 @@ def start(folder: Path, **environment: str) -> list[str]:
     return [line for line in done.stderr.splitlines() if line.startswith("gpusim: ")]
 
 
+@pytest.mark.nightly
 def test_damaged_machine_code_is_named_and_compiled_again(warm: Path, tmp_path: Path) -> None:
     folder = tmp_path / "cache"
     shutil.copytree(warm, folder)

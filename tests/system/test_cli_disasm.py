@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from gpusim.cli.main import invoke
+from tests.support.daily import parametrize_daily
 from workloads.toolchain.build import KERNELS_DIR
 
 OBJDUMP = next((tool for tool in ("llvm-objdump-19", "llvm-objdump") if shutil.which(tool)), None)
@@ -27,7 +28,7 @@ def code_lines(text: str) -> list[str]:
 
 
 @pytest.mark.skipif(OBJDUMP is None, reason="llvm-objdump is not installed")
-@pytest.mark.parametrize("path", KERNEL_FILES, ids=lambda p: p.stem)
+@parametrize_daily("path", KERNEL_FILES, range(0, len(KERNEL_FILES), 5), ids=lambda p: p.stem)
 def test_same_text_as_llvm_objdump(path: Path, capfd) -> None:  # type: ignore[no-untyped-def]
     assert invoke(["disasm", str(path)]) == 0
     ours = code_lines(capfd.readouterr().out)

@@ -205,7 +205,7 @@ def test_memory_too_small_for_an_image_is_told(capfd) -> None:  # type: ignore[n
     assert "the smallest block of columns" in capfd.readouterr().err
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [pytest.param(signal.SIGINT, marks=pytest.mark.nightly), signal.SIGTERM])
 def test_interrupt_ends_the_run_with_partial_results(tmp_path: Path, number: int) -> None:
     path = tmp_path / "partial.json"
     arguments = ["run", "layerB.yaml", "--engine", "off", "--set", "workload.data=synthetic", "--json", str(path)]

@@ -292,7 +292,7 @@ def test_there_are_no_cycles_to_be_limited_without_timing(tmp_path: Path, capfd)
     assert "no cycles to be limited" in capfd.readouterr().err
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.nightly)])
 def test_interrupt_ends_the_kernel_with_partial_results(number: signal.Signals, tmp_path: Path) -> None:
     json_file = tmp_path / "partial.json"
     arguments = [

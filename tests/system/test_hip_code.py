@@ -17,6 +17,7 @@ from gpusim.jobs.vendor import library_product
 from isa.execution.emulator import run_functional
 from isa.object.bundle import code_objects
 from tests.support.bundles import HOST, bundle, compressed, entry
+from tests.support.daily import parametrize_daily
 from tests.support.hip_programs import PROGRAMS, case, pytestmark, run
 from workloads.data.operands import SyntheticOperands
 from workloads.shapes import GemmShape
@@ -102,7 +103,9 @@ GFX9_CASES = [
 ]
 
 
-@pytest.mark.parametrize(("program", "name", "gpu", "told"), GFX9_CASES, ids=[" ".join(c[:3]) for c in GFX9_CASES])
+@parametrize_daily(
+    "program, name, gpu, told", GFX9_CASES, [0, 1, 2, 3, 4, 6], ids=[" ".join(c[:3]) for c in GFX9_CASES]
+)
 def test_a_program_of_gfx9_computes(program: str, name: str, gpu: str, told: str) -> None:
     if name == "compile":
         try:

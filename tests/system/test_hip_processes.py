@@ -8,9 +8,8 @@ import subprocess
 import time
 from pathlib import Path
 
-import pytest
-
 from gpusim.jobs.hip.building import COMPILERS
+from tests.support.daily import parametrize_daily
 from tests.support.hip_programs import PROGRAMS, ROOT, SMALL, pytestmark, run, start
 
 __all__ = ["pytestmark"]
@@ -61,7 +60,7 @@ def child_of(process_id: int) -> int:
     raise AssertionError("no program")
 
 
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+@parametrize_daily("number", [signal.SIGKILL, signal.SIGTERM], [0])
 def test_nothing_is_left_of_a_simulator_that_is_killed(number: signal.Signals) -> None:
     process = start([*SMALL, "--timing", "off"], PROGRAMS / "runtime", "endless")
     child = child_of(process.pid)

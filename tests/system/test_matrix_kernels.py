@@ -10,6 +10,7 @@ import pytest
 import yaml
 
 from gpusim.results.report.result import RunMetrics
+from tests.support.daily import parametrize_daily
 from tests.support.invoked import invoked
 from tests.support.trace_reader import read_trace
 
@@ -78,7 +79,7 @@ def check_timeline(path: Path, units: int, wavefronts_of_a_simd: int) -> None:
         assert all(one.name.startswith("v_mfma") and one.name in one.notes["at"] for one in own)
 
 
-@pytest.mark.parametrize("card", ["mi100", "mi210"])
+@parametrize_daily("card", ["mi100", "mi210"], [0])
 def test_the_matrix_unit_is_bound_stall_and_busy_share(tmp_path: Path, card: str) -> None:
     path, result = written(tmp_path, card, "registers"), tmp_path / "result.json"
     timeline = tmp_path / "t.pftrace"
@@ -109,8 +110,8 @@ def test_the_matrix_unit_is_bound_stall_and_busy_share(tmp_path: Path, card: str
     cycles = float(invoked(["exec", str(path), "--estimate"]).stdout.splitlines()[1].split("\t")[2].replace(",", ""))
     assert cycles >= busy / (4 * COMPUTE_UNITS)
 
-
 @pytest.mark.parametrize("card", ["mi100", "mi210"])
+@parametrize_daily("card", ["mi100", "mi210"], [0])
 def test_a_kernel_without_its_wait_states_is_reported(tmp_path: Path, card: str) -> None:
     """The compiler's s_nop between a product and what reads its sums, each made as short as can be."""
     path = written(tmp_path, card, "product")
