@@ -30,7 +30,7 @@ def test_a_group_is_printed_and_written(capfd, tmp_path: Path) -> None:  # type:
 
 
 def test_tables_as_markdown(capfd) -> None:  # type: ignore[no-untyped-def]
-    assert invoke(["microbench", "--only", "atomics", "--markdown", "--quiet"]) == 0
+    assert invoke(["microbench", "--only", "accesses", "--markdown", "--quiet"]) == 0
     captured = capfd.readouterr()
     assert captured.out.startswith("# MI6, measured on the model\n")
     assert "\n| what | model | unit | published | deviation | part | source |\n| --- |" in captured.out

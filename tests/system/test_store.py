@@ -107,7 +107,7 @@ def test_a_store_that_fails_after_the_run_costs_no_result(
 
 def test_networks_and_microbenchmarks_are_kept_and_found(folder: Path, capfd: Any) -> None:
     Path("short.yaml").write_text(yaml.safe_dump({"input": INPUT, "layers": [layer("r", "relu"), layer("p", "tanh")]}))
-    for command in (["net", "short.yaml", "--jobs", "1"], ["microbench", "--only", "lds"]):
+    for command in (["net", "short.yaml", "--jobs", "1"], ["microbench", "--only", "accesses"]):
         shown = []
         for more in ([], [], ["--markdown"]):
             assert invoke([*command, "--store", "--json", f"{len(shown)}.json", *more]) == 0
@@ -119,17 +119,17 @@ def test_networks_and_microbenchmarks_are_kept_and_found(folder: Path, capfd: An
         assert invoke(["results", "show", str(len(runs()))]) == 0
         assert capfd.readouterr().out.endswith(shown[0])
     with StoreReader("gpusim.db") as results:
-        assert results.wide("microbench.lds.conflict_32")[0]["microbench.lds.conflict_32"] > 0
+        assert results.wide("microbench.loads.dwordx4_linear")[0]["microbench.loads.dwordx4_linear"] > 0
 
 
-def test_a_killed_run_leaves_the_runs_before_it(folder: Path) -> None:
+@pytest.mark.parametrize("seconds", [0.6, pytest.param(2.5, marks=pytest.mark.nightly)])
+def test_a_killed_run_leaves_the_runs_before_it(folder: Path, seconds: float) -> None:
     assert invoke([*EXEC, *RIGHT, "--store", "--quiet"]) == 0
     script = f"from gpusim.cli.main import invoke; invoke({['run', 'layerB', '--store']!r})"
-    for seconds in (0.6, 2.5):
-        process = subprocess.Popen([sys.executable, "-c", script], stderr=subprocess.DEVNULL)
-        time.sleep(seconds)
-        os.kill(process.pid, signal.SIGKILL)
-        process.wait()
-        assert [row["kind"] for row in runs()] == ["exec"]
+    process = subprocess.Popen([sys.executable, "-c", script], stderr=subprocess.DEVNULL)
+    time.sleep(seconds)
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    assert [row["kind"] for row in runs()] == ["exec"]
     assert invoke([*EXEC, *RIGHT, "--store", "--quiet", "--fresh"]) == 0
     assert len(runs()) == 2

@@ -21,7 +21,7 @@ from tests.support.dask_cluster import Cluster, cluster
 # found, not imported: every process that collects tests would take half a second for it
 pytestmark = pytest.mark.skipif(find_spec("distributed") is None, reason="needs the extra 'cluster'")
 
-LATENCIES = range(56, 64)
+LATENCIES = range(56, 62)
 SIZES = [f"arguments.{name}={{fill: 1, dtype: float32, shape: [64]}}" for name in "abc"]
 FIXED = ["global_size=[64]", "arguments.n.value=64", *SIZES]
 SWEEP = [
@@ -82,6 +82,25 @@ def sweep_until_a_point(where: Cluster, store: str, act: Callable[[], Any]) -> i
     return code
 
 
+def test_a_sweep_leaves_what_one_here_does_and_goes_on_when_its_scheduler_is_gone(folder: Path, capfd: Any) -> None:
+    with cluster(folder) as where:
+        where.worker(OTHER_CODE)
+        assert invoke([*SWEEP, "--cluster", where.address, "--store", "none.db"]) == 2
+        assert "has other code: 0123 on Python 3.11, here it is" in capfd.readouterr().err
+        assert count("none.db") == 0
+
+        where.worker()
+        code = sweep_until_a_point(where, "cluster.db", where.scheduler.kill)
+        said = capfd.readouterr().err
+        assert code == 1 and f"--cluster {where.address}: the scheduler is gone; the same command goes on" in said
+        assert said.count("is given nothing: has other code") == 1
+        assert 1 <= count("cluster.db") < len(LATENCIES)
+    assert invoke([*SWEEP, "--jobs", "1", "--store", "cluster.db"]) == 0
+    assert invoke([*SWEEP, "--jobs", "1", "--store", "here.db"]) == 0
+    assert points("cluster.db") == points("here.db")
+
+
+@pytest.mark.nightly
 def test_a_worker_is_killed_in_the_middle_and_one_of_other_code_is_given_nothing(folder: Path, capfd: Any) -> None:
     with cluster(folder) as where:
         where.worker(OTHER_CODE)
