@@ -77,16 +77,13 @@ def module_in(dotted: str, modules: frozenset[str]) -> str | None:
     return dotted or None
 
 
-def _docstrings(tree: ast.Module) -> set[int]:
-    """The constants that are nobody's value: docstrings."""
-    return {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
-
-
 def named_in(tree: ast.Module, module: str) -> Iterator[tuple[ast.AST, str]]:
     """The statement and dotted name of everything a module imports, in whatever way."""
-    docstrings = _docstrings(tree)
+    docstrings: set[int] = set()  # constants that are nobody's value; a statement comes before its parts
     for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
+        if isinstance(node, ast.Expr):
+            docstrings.add(id(node.value))
+        elif isinstance(node, ast.Import):
             yield from ((node, name.name) for name in node.names)
         elif isinstance(node, ast.ImportFrom):
             if node.level:

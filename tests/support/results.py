@@ -4,6 +4,8 @@ import copy
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import pytest
+
 from gpusim.base.counters import DISTINCT, EACH, JOINED
 from gpusim.model.core.counters import TABLES
 from gpusim.model.core.cu.counters import STALL_REASONS
@@ -15,6 +17,8 @@ from gpusim.model.energy.spec import EnergySpec
 from gpusim.results.metrics import SCHEMA_VERSION
 from gpusim.results.records.record import RunRecord, VerificationFacts
 from gpusim.results.report.document import document
+from gpusim.results.report.page import pictures
+from gpusim.results.report.result import Result
 from isa.opcodes.opcode import VMEM
 from memory.cache.access import COLUMNS
 from spartan.engine_spec import EngineSpec
@@ -171,3 +175,14 @@ def network_of(**trees: Mapping[str, Any]) -> dict[str, Any]:
         "total": {"rows": len(trees), "launches": len(trees), "simulated_launches": len(trees)},
         "rows": [{**row, "kind": "convolution"} for row in rows_of(**trees)],
     }  # fmt: skip
+
+
+def draw_alone(patch: pytest.MonkeyPatch, *names: str) -> None:
+    """Draw these pictures or groups of each result, and no others: to draw them takes most of a page's time."""
+    drawn = pictures.draw_pictures
+
+    def draw(result: Result) -> Any:
+        groups = drawn(result).items()
+        return {group: [one for one in held if {group, one.name} & {*names}] for group, held in groups}
+
+    patch.setattr(pictures, "draw_pictures", draw)

@@ -4,11 +4,11 @@ from dataclasses import dataclass
 from math import inf
 
 import pytest
-from hypothesis import given
 from hypothesis import strategies as st
 
 from gpusim.jobs.running.choice import Candidate, Measured, MeasurementRequest, choose, choose_all, likeliest
 from gpusim.results.records.record import KernelChoice
+from tests.support.daily import given_daily
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Measure:
         return None if taken > question.most else taken
 
 
-@given(known=sets_of_known())
+@given_daily(40, 100, known=sets_of_known())
 def test_the_fastest_is_chosen_and_what_is_said_of_the_others_is_true(known: list[Known]) -> None:
     asked: list[MeasurementRequest] = []
     choice = choose([one.candidate for one in known], measuring(known, asked))
@@ -64,7 +64,7 @@ def test_the_fastest_is_chosen_and_what_is_said_of_the_others_is_true(known: lis
     assert [least[name] for name in names] == sorted(least[name] for name in names)
 
 
-@given(questions=st.lists(sets_of_known(), max_size=5))
+@given_daily(30, 100, questions=st.lists(sets_of_known(), max_size=5))
 def test_several_are_chosen_side_by_side_as_each_is_alone(questions: list[list[Known]]) -> None:
     found = choose_all(
         {number: [one.candidate for one in known] for number, known in enumerate(questions)},

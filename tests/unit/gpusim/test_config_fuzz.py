@@ -15,6 +15,7 @@ from gpusim.base.errors import UserError
 from gpusim.config import files
 from gpusim.config.models import collect_kinds
 from gpusim.config.run import RunConfig, load_run
+from tests.support.daily import given_daily
 
 
 def paths(model: type, prefix: str = "") -> list[str]:
@@ -73,8 +74,7 @@ def test_odd_values_anywhere(path: str, value: str) -> None:
     refused_in_one_line(f"{path}={value}")
 
 
-@settings(deadline=None, max_examples=60)
-@given(st.text(max_size=12), st.text(max_size=12))
+@given_daily(15, 60, st.text(max_size=12), st.text(max_size=12))
 def test_any_text(path: str, value: str) -> None:
     refused_in_one_line(f"{path}={value}")
 
@@ -85,13 +85,14 @@ def test_odd_paths(path: str, more: str, value: str) -> None:
     refused_in_one_line(f"{path}.{more}={value}")
 
 
-@settings(deadline=None, max_examples=60)
-@given(
+@given_daily(
+    20,
+    60,
     st.recursive(
         st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
         lambda v: st.lists(v, max_size=3) | st.dictionaries(st.sampled_from([*PATHS, "base", "x"]), v, max_size=4),
         max_leaves=10,
-    )
+    ),
 )
 @example(data={"gpu": ""})
 def test_any_file(tmp_path_factory: pytest.TempPathFactory, data: object) -> None:

@@ -3,7 +3,6 @@
 from typing import Any
 
 import pytest
-from hypothesis import given
 from hypothesis import strategies as st
 
 from gpusim.base.errors import UserError
@@ -23,6 +22,7 @@ from memory.cache.l2_state import L2Spec
 from memory.dram.spec import DramSpec
 from memory.dram.timing import resolve
 from spartan.engine_spec import EngineSpec
+from tests.support.daily import given_daily
 
 AT_45_NM = EnergySpec(process_nm=45)
 # 128 KiB of L2 a channel: powers of four of the 8 KiB that a word's energy is given for
@@ -201,7 +201,7 @@ def full_facts(times: int, engine: bool) -> RunFacts:
     return facts(**sections)
 
 
-@given(st.lists(st.integers(1, 1000), min_size=1, max_size=4), st.booleans())
+@given_daily(25, 100, st.lists(st.integers(1, 1000), min_size=1, max_size=4), st.booleans())
 def test_the_energy_of_launches_is_the_sum_of_theirs_and_of_its_parts(times: list[int], engine: bool) -> None:
     model = EnergyModel.of(EnergySpec(), GpuSpec(), EngineSpec() if engine else None)
     launches = [full_facts(n, engine) for n in times]

@@ -6,12 +6,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 import yaml
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example
 from hypothesis import strategies as st
 
 from gpusim.cli.main import invoke
 from gpusim.config.exec import ArgumentSpec, ExecConfig, ExecRunSpec
 from gpusim.config.files import SHIPPED
+from tests.support.daily import given_daily
 
 FILE = {
     "gpu": {"base": "mi6", "memory_mib": 4},
@@ -77,8 +78,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@settings(deadline=None, max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(st.lists(st.tuples(st.sampled_from(PATHS), st.sampled_from(ODD)), min_size=1, max_size=3))
+@given_daily(20, 80, st.lists(st.tuples(st.sampled_from(PATHS), st.sampled_from(ODD)), min_size=1, max_size=3))
 @example([(("arguments", "a", "npy"), "wide.npy")])
 @example([(("global_size",), [2**32 - 1]), (("run", "max_instructions"), 3)])
 @example([(("arguments", "b", "shape"), [2**40])])

@@ -15,7 +15,7 @@ from gpusim.results.report.result import Result, read
 from gpusim.results.report.sections import chosen
 from memory.dram.standards import STANDARDS
 from spartan.engine_spec import EngineSpec
-from tests.support.results import CONFIG, QUIET
+from tests.support.results import CONFIG, QUIET, draw_alone
 
 GPU = {"name": "small", "shader_arrays": 2, "cus_per_array": 2}
 
@@ -91,7 +91,8 @@ def test_a_value_that_is_not_used_does_not_matter() -> None:
     assert not any(path.startswith("engine.") for path in found())
 
 
-def test_details_and_page_name_them() -> None:
+def test_details_and_page_name_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    draw_alone(monkeypatch, "guesses")
     result = made({"dram": {"model": "ideal"}})
     (line,) = [line for line in details(result, chosen(["guesses"]), 200) if "dram.ideal_latency_ns" in line[0][0]]
     assert "100.0 %  dram.ideal_latency_ns = 100.0 (assumed)  the cycles: DRAM is ideal" in line[0][0]

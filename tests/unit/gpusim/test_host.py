@@ -1,11 +1,11 @@
 """Does the queue of one stream order launches and charge launch overhead as a formula says?"""
 
 import pytest
-from hypothesis import given
 from hypothesis import strategies as st
 
 from gpusim.jobs.host.queue import DEFAULT, SLOTS, StreamQueue
 from gpusim.model.core.gpu_spec import HostLinkSpec
+from tests.support.daily import given_daily
 
 MICROSECONDS = st.integers(0, 1000)
 COMMANDS = st.lists(st.tuples(MICROSECONDS, st.booleans()), min_size=1, max_size=6)
@@ -22,7 +22,7 @@ def naive_times(launch_us: float, commands: list[tuple[int, bool]]) -> list[tupl
     return times
 
 
-@given(MICROSECONDS, COMMANDS)
+@given_daily(30, 100, MICROSECONDS, COMMANDS)
 def test_a_queue_in_order_is_one_stream(launch_us: int, commands: list[tuple[int, bool]]) -> None:
     queue = StreamQueue(launch_us)
     for index, (us, copies) in enumerate(commands):
@@ -54,7 +54,7 @@ def test_independent_launches_hide_the_overhead() -> None:
     assert queue.times[-1].ended_us == 5 + 10 + 20
 
 
-@given(st.lists(st.floats(0.0, 1e7), min_size=1, max_size=20))
+@given_daily(30, 100, st.lists(st.floats(0.0, 1e7), min_size=1, max_size=20))
 def test_times_far_from_the_start_come_to_an_end(times_us: list[float]) -> None:
     """A kernel's end is not missed where the clock is too large to add what rounding has left of it."""
     queue = StreamQueue(0.1)

@@ -1,10 +1,10 @@
 """Is nobody said to win by noise, and is the Pareto front what no other point beats?"""
 
-from hypothesis import given
 from hypothesis import strategies as st
 
 from gpusim.base.intervals import Estimate, differ, front, standings
 from gpusim.base.sizes import sizes
+from tests.support.daily import given_daily
 
 VALUES = st.integers(0, 6).map(float)
 EXACT = st.lists(st.tuples(*[st.tuples(VALUES, st.just(0.0))] * 2), max_size=12)
@@ -16,7 +16,7 @@ def test_intervals_that_overlap_and_equal_values_cannot_be_told_apart() -> None:
     assert differ((1.0, 0.2), (2.0, 0.7)) and not differ((1.0, 0.4), (2.0, 0.6))
 
 
-@given(EXACT)
+@given_daily(40, 100, EXACT)
 def test_the_front_of_exact_values_is_what_no_other_point_beats(points: list[tuple[Estimate, Estimate]]) -> None:
     plain = [(x[0], y[0]) for x, y in points]
     for point, on_front in zip(plain, front(points), strict=True):
@@ -24,7 +24,7 @@ def test_the_front_of_exact_values_is_what_no_other_point_beats(points: list[tup
         assert on_front is not bool(better)
 
 
-@given(SAMPLED)
+@given_daily(40, 100, SAMPLED)
 def test_whom_noise_alone_tells_apart_none_beats(points: list[tuple[Estimate, ...]]) -> None:
     chosen = front(points)
     assert any(chosen) is bool(points)
@@ -38,7 +38,7 @@ def test_whom_noise_alone_tells_apart_none_beats(points: list[tuple[Estimate, ..
 
 
 def test_a_front_of_many_points_takes_no_square_of_them() -> None:
-    line = [((float(n), 0.0), (float(n), 0.0)) for n in range(200_000)]
+    line = [((float(n), 0.0), (float(n), 0.0)) for n in range(50_000)]
     assert front(line).count(True) == 1
 
 

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
 from hypothesis import strategies as st
 
 from gpusim.base.counters import EACH, Counts
@@ -27,6 +26,7 @@ from gpusim.results.metrics.documentation import ROCPROF, names_elsewhere
 from gpusim.results.metrics.metric import collect_formula_inputs
 from gpusim.results.records.record import CommandTimes, RunRecord, VerificationFacts, group_launches
 from spartan.engine_spec import EngineSpec
+from tests.support.daily import given_daily
 
 ROOT = Path(__file__).resolve().parents[3]
 TEXT = ("kernel.name", "kernel.occupancy_limiter")
@@ -269,7 +269,7 @@ def test_no_formula_fails_where_nothing_was_counted() -> None:
         assert value in (0, None, 1.0, [0, 0]) or isinstance(value, str), path
 
 
-@given(st.sets(st.sampled_from(sorted(prime_facts().sections))), st.booleans())
+@given_daily(20, 100, st.sets(st.sampled_from(sorted(prime_facts().sections))), st.booleans())
 def test_a_launch_has_what_its_sections_give_and_none_for_the_rest(kept: set[str], with_energy: bool) -> None:
     facts = prime_facts()
     facts.sections = {name: counts for name, counts in facts.sections.items() if name in kept}

@@ -17,7 +17,7 @@ from tests.unit.gpusim.test_opencl_precise import CLANGS, ROOT, built, gpu
 SOURCE = ROOT / "tests/data/kernels/opencl_bounds.cl"
 TYPES = {"float": np.float32, "half": np.float16, "double": np.float64}
 WIDE = {"float": np.float64, "half": np.float64, "double": np.longdouble}
-SAMPLES, FEWER = 1 << 16, 1 << 14  # of the committed code, of what other compilers make of the source
+SAMPLES, FEWER = 1 << 16, 1 << 13  # at night, of each change
 ALLOWED = {"float": 0, "half": 1, "double": 2}  # column of the limits below
 # (name, number of parameters, exact value, limits): OpenCL C specification 3.0, section 7.4, which is
 # nowhere wider than those of 1.2 and 2.0; of half precision those of cl_khr_fp16
@@ -114,11 +114,12 @@ def flushed(x: np.ndarray) -> np.ndarray:
     return np.where(np.abs(x) < np.finfo(x.dtype).tiny, np.copysign(x.dtype.type(0), x), x)
 
 
+@pytest.mark.parametrize("samples", [FEWER, pytest.param(SAMPLES, marks=pytest.mark.nightly)])
 @pytest.mark.parametrize("kind", TYPES)
-def test_every_function_keeps_its_limit(module: gpusim.Module, kind: str) -> None:
+def test_every_function_keeps_its_limit(module: gpusim.Module, kind: str, samples: int) -> None:
     if kind == "double" and np.finfo(np.longdouble).nmant < 63:
         pytest.skip("the host has no extended precision to compare double precision with")
-    given = arguments(kind, SAMPLES if module.source == str(SOURCE.with_suffix(".hsaco")) else FEWER)
+    given = arguments(kind, samples)
     functions = [f for f in FUNCTIONS if len(f[3]) > ALLOWED[kind]]
     device, n = gpu(), given[0].size
     sums = SUMS if kind == "float" else ()

@@ -5,10 +5,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 import gpusim
 from gpusim.base.packages import BESIDE
+from tests.support.daily import parametrize_daily
 
 ROOT = Path(gpusim.__file__).parents[1]
 SCRIPT = """
@@ -29,12 +28,12 @@ def run(folder: Path, script: str, name: str = "script.py") -> subprocess.Comple
     return subprocess.run([sys.executable, name], cwd=folder, env=environment, capture_output=True, text=True)
 
 
-@pytest.mark.parametrize("as_package", [False, True])
-def test_a_user_s_files_of_the_same_names_are_not_imported(tmp_path: Path, as_package: bool) -> None:
+@parametrize_daily("packages", (sorted(BESIDE)[::2], [], sorted(BESIDE)), (0,), ids=["every second", "none", "all"])
+def test_a_user_s_files_of_the_same_names_are_not_imported(tmp_path: Path, packages: list[str]) -> None:
     for name in BESIDE:
-        if as_package:
+        if name in packages:
             (tmp_path / name).mkdir()
-        file = tmp_path / name / "__init__.py" if as_package else tmp_path / f"{name}.py"
+        file = tmp_path / name / "__init__.py" if name in packages else tmp_path / f"{name}.py"
         file.write_text("raise SystemExit('the wrong one')")
     done = run(tmp_path, SCRIPT)
     assert done.returncode == 0, done.stderr

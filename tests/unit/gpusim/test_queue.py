@@ -1,8 +1,6 @@
 """Do several launches with copies between them run in order, and add up to one result in which each is to be seen?"""
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -210,13 +208,3 @@ def test_an_empty_queue_takes_no_time() -> None:
     with device().queue() as queue:
         pass
     assert (queue.result.launches, queue.result.kernel.cycles, queue.result.host.time_us) == ([], 0, 0.0)
-
-
-@pytest.mark.compiled_tier  # host code
-def test_a_device_imports_no_workloads() -> None:
-    code = (
-        "import sys, gpusim; gpusim.Device('r9nano').queue();"
-        "found = [name for name in sys.modules if name.split('.')[0] == 'workloads']; assert not found, found"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr

@@ -3,10 +3,10 @@
 from collections import Counter
 
 import pytest
-from hypothesis import given
 from hypothesis import strategies as st
 
 from gpusim.jobs.host.queue import DEFAULT, HARDWARE_QUEUES, SLOTS, StreamQueue
+from tests.support.daily import given_daily
 
 LAUNCH_US = 5.0
 A, B, C = 0x10, 0x20, 0x30
@@ -161,7 +161,7 @@ work = st.tuples(
 )
 
 
-@given(st.lists(work, max_size=30))
+@given_daily(40, 100, st.lists(work, max_size=30))
 def test_no_part_does_more_than_it_can_and_nothing_is_slower_than_one_after_another(
     program: list[tuple[str, int, int, tuple[float, float, float]]],
 ) -> None:

@@ -14,6 +14,7 @@ from gpusim.base.progress import Reporter
 from gpusim.cli.outcome import TimelineChoices, drawing, resolve_window
 from gpusim.results.timeline.trace_file import PACKETS, TraceFile, TrackGroup
 from gpusim.results.timeline.window import FOREVER, TimelineWindow, parse_window
+from tests.support.daily import given_daily
 from tests.support.trace_reader import read_trace
 
 
@@ -46,7 +47,7 @@ def test_a_window_needs_a_timeline() -> None:
         resolve_window(None, "1:2")
 
 
-@given(st.lists(st.tuples(st.integers(0, 50), st.integers(1, 20)), max_size=40))
+@given_daily(30, 100, st.lists(st.tuples(st.integers(0, 50), st.integers(1, 20)), max_size=40))
 def test_lanes_never_overlap_and_are_no_more_than_needed(intervals: list[tuple[int, int]]) -> None:
     intervals.sort(key=lambda one: one[0] + one[1])  # requests are drawn when they end
     lanes = TrackGroup(TraceFile(), "lane", 0)

@@ -2,10 +2,10 @@
 
 from copy import deepcopy
 
-from hypothesis import given
 from hypothesis import strategies as st
 
 from gpusim.config.tree import ConfigTree
+from tests.support.daily import given_daily
 
 KEYS = st.sampled_from(["a", "b", "c"])
 NESTED = st.recursive(
@@ -45,7 +45,7 @@ def paths(data: dict, prefix: tuple[str, ...] = ()):  # type: ignore[no-untyped-
             yield (*prefix, key)
 
 
-@given(st.lists(MAPPINGS, min_size=1, max_size=4))
+@given_daily(30, 100, st.lists(MAPPINGS, min_size=1, max_size=4))
 def test_merge_equals_naive_merge_and_names_sources(layers: list[dict]) -> None:
     tree = ConfigTree()
     expected: dict = {}
@@ -57,7 +57,7 @@ def test_merge_equals_naive_merge_and_names_sources(layers: list[dict]) -> None:
         assert tree.origin(path) == (f"file{naive_source(layers, path)}", ".".join(path))
 
 
-@given(MAPPINGS, st.lists(KEYS, min_size=1, max_size=3), st.integers())
+@given_daily(30, 100, MAPPINGS, st.lists(KEYS, min_size=1, max_size=3), st.integers())
 def test_replace_sets_exactly_one_value(data: dict, path: list[str], value: int) -> None:
     tree = ConfigTree()
     tree.merge(data, "file")

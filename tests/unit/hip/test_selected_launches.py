@@ -25,6 +25,7 @@ from gpusim.results.report.selected import select_launches
 from gpusim.results.report.terminal import as_text
 from isa.object.code_object import Kernel
 from tests.support.functional import Device, kernel
+from tests.support.results import draw_alone
 
 NAMES = ("kernel.name", "kernel.occupancy_limiter")  # in the order of the kernels
 OF_THE_PROGRAM = ("host", "simulator", "verification", "layer", "data")
@@ -124,7 +125,8 @@ def test_what_cannot_be_selected_is_refused() -> None:
         select_launches(damaged, parse_selector("--only", ["launch=1-2"]), "p.json")
 
 
-def test_a_programs_page_has_each_kernel_and_its_launches() -> None:
+def test_a_programs_page_has_each_kernel_and_its_launches(monkeypatch: pytest.MonkeyPatch) -> None:
+    draw_alone(monkeypatch, "stalls")
     text = page({"p.json": read(program())}, {})
     for number, row in enumerate(program()["rows"], 1):
         assert f'id="r1-k{number}"' in text and f'id="r1-k{number}-stalls"' in text

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from gpusim.results.live.snapshot import RATES, STATES
 from gpusim.results.live.state import MOST_SAMPLES, SCHEMA, History, RunState
 from tests.structure.imports import ROOT
+from tests.support.daily import given_daily
 
 WORKS = st.sampled_from(["", "conv1", "conv1: part", "point 3"])
 
@@ -101,7 +102,9 @@ def test_the_end_ends_all_and_stops_the_clock() -> None:
     state.wait(10**9, 3600.0)  # nothing more will come
 
 
-@given(
+@given_daily(
+    30,
+    100,
     st.lists(
         st.one_of(
             WORKS.map(begun),
@@ -111,7 +114,7 @@ def test_the_end_ends_all_and_stops_the_clock() -> None:
             WORKS.map(lambda w: {"kind": "overall", "work": w, "done": 0, "total": 0, "unit": "steps", "text": ""}),
         ),
         max_size=30,
-    )
+    ),
 )
 def test_any_order_of_messages_gives_a_state_whose_number_counts_them(messages: list[dict[str, Any]]) -> None:
     state = state_of(*messages)

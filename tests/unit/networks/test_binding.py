@@ -43,7 +43,9 @@ def test_every_step_becomes_operators_over_the_plan_s_tensors(layers: list) -> N
         built(schedule)
 
 
-LONG = {"resnet34.yaml", "resnet101.yaml", "resnet152.yaml"}  # more blocks of those of resnet18 and resnet50
+# others have each of their kinds of layers and operators, fused and not
+LONG = {f"resnet{name}.yaml" for name in ("18", "18-cifar", "34", "50", "101", "152")}
+LONG |= {"vgg13.yaml", "vgg16.yaml", "vgg19.yaml", "llama-7b-block.yaml"}
 
 
 @parametrize_daily(

@@ -41,6 +41,7 @@ from gpusim.results.store.work import NetworkRows, RunDescription
 from isa.execution.resident import WavefrontGroup
 from isa.object.line_table import SourceFile, SourceLine
 from spartan.engine_spec import EngineSpec
+from tests.support.daily import given_daily
 
 LINE = SourceLine(SourceFile("a.cl", "/b", b"\x01\xff"), 12)
 VERIFIED = VerificationFacts(True, 1e-7, 1e-5)
@@ -74,8 +75,7 @@ def run_records(draw: st.DrawFn, launches: int = 3) -> RunRecord:
     return replace(record(*found, variant=draw(st.sampled_from(["", "dense"]))), verification=verification)
 
 
-@settings(max_examples=25, deadline=None)
-@given(st.lists(run_records(), max_size=2))
+@given_daily(8, 25, st.lists(run_records(), max_size=2))
 def test_records_come_back_as_they_were(records: list[RunRecord]) -> None:
     assert restored(json.loads(json.dumps(plain(records)))) == records
 
@@ -118,7 +118,7 @@ def records_with_rows(draw: st.DrawFn) -> RunRecord:
     )
 
 
-@pytest.mark.parametrize("draws", [12, pytest.param(50, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("draws", [6, pytest.param(50, marks=pytest.mark.nightly)])
 def test_records_with_rows_come_back_as_they_were(draws: int) -> None:
     @settings(max_examples=draws, deadline=None)
     @given(st.lists(records_with_rows(), max_size=2))
@@ -253,8 +253,7 @@ def samplings(draw: st.DrawFn) -> Sampling:
     )
 
 
-@settings(max_examples=25, deadline=None)
-@given(samplings())
+@given_daily(8, 25, samplings())
 def test_how_a_launch_was_sampled_comes_back_as_it_was(sampling: Sampling) -> None:
     held = facts("k", 1000)
     held.sampling = sampling

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from gpusim.base.errors import UserError
 from gpusim.jobs.host.command_processor import execute
 from isa.device_memory import DeviceMemory
-from tests.support.daily import parametrize_daily
+from tests.support.daily import given_daily, parametrize_daily
 from tests.support.operator_contract import compiled_only
 from tests.unit.workloads.test_convolution import GPU, MEMORY_BYTES, convolutions
 from workloads.operators import conv_sparse
@@ -69,7 +69,7 @@ def maps(draw: st.DrawFn, shape: tuple[int, ...]) -> np.ndarray:
 
 
 @compiled_only
-@pytest.mark.parametrize("draws", [20, pytest.param(60, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("draws", [12, pytest.param(60, marks=pytest.mark.nightly)])
 def test_any_zeros_give_what_numpy_gives(draws: int) -> None:
     @settings(max_examples=draws)
     @given(convolutions(), st.sampled_from(ANY_DEPTH), st.data())
@@ -125,8 +125,7 @@ def test_chunks_give_the_same(forward: Forward, c: Convolution, monkeypatch: pyt
 
 
 @compiled_only
-@settings(max_examples=12)
-@given(convolutions(), st.data())
+@given_daily(6, 12, convolutions(), st.data())
 def test_gradients_of_weights_are_what_numpy_gives(c: Convolution, data: st.DataObject) -> None:
     _check_gradients(EllpackDibFusedBackwardWeights(c), data.draw(maps(c.shape)))
 
@@ -149,8 +148,7 @@ def test_gradients_of_weights_in_chunks_and_groups(
 
 
 @compiled_only
-@settings(max_examples=12)
-@given(convolutions(), st.data())
+@given_daily(6, 12, convolutions(), st.data())
 def test_padding_free_gradients_of_weights_are_what_numpy_gives(c: Convolution, data: st.DataObject) -> None:
     made = EllpackDibSoftwarePaddingFreeBackwardWeights
     if not made.refuses(c):

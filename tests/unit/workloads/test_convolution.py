@@ -12,7 +12,7 @@ from docs._site.rooflines import ForwardByTiles, measure
 from gpusim.base.errors import UserError
 from gpusim.jobs.host.command_processor import execute
 from isa.device_memory import DeviceMemory
-from tests.support.daily import parametrize_daily
+from tests.support.daily import given_daily, parametrize_daily
 from tests.support.operator_contract import compiled_only
 from tests.support.primitives import passes
 from workloads.operators.conv_algorithms import ALGORITHMS, algorithm
@@ -87,7 +87,7 @@ def small_filters(draw: st.DrawFn) -> Convolution:
     return Convolution((draw(st.integers(1, 5)), channels, *sizes), filters, (3, 3), padding=padding, groups=groups)
 
 
-@pytest.mark.parametrize("draws", [30, pytest.param(100, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("draws", [15, pytest.param(100, marks=pytest.mark.nightly)])
 def test_any_windows_give_what_numpy_gives(draws: int) -> None:
     @settings(max_examples=draws)
     @given(st.one_of(convolutions(), small_filters()), st.integers(1, 1 << 17), st.integers(0, 2), st.data())
@@ -105,8 +105,7 @@ def test_any_windows_give_what_numpy_gives(draws: int) -> None:
     check()
 
 
-@settings(max_examples=30)
-@given(convolutions())
+@given_daily(10, 30, convolutions())
 def test_the_reference_is_the_definition(c: Convolution) -> None:
     """Element by element, and the work that is counted beside it."""
     random = np.random.default_rng(1)
@@ -130,7 +129,7 @@ def test_the_reference_is_the_definition(c: Convolution) -> None:
     assert c.met_x == c.shape[0] * len(met_x)
 
 
-@given(convolutions())
+@given_daily(40, 100, convolutions())
 def test_backward_every_row_belongs_to_one_place_between_windows(c: Convolution) -> None:
     """And its taps are those of the windows that it lies in."""
     for axis in (0, 1):
@@ -429,8 +428,8 @@ def test_numbers_of_any_size_are_within_the_bound() -> None:
 @pytest.mark.parametrize(
     ("primitive", "least"),
     [
-        (FullyConnectedBackwardData((1024, 1152), 512), 0.45),  # rows of 2 KiB: on MI6 a column lies in one channel
-        (ImplicitForward(Convolution((8, 64, 24, 24), 128, (3, 3), padding=(1, 1, 1, 1))), 0.55),
+        (FullyConnectedBackwardData((512, 1152), 512), 0.45),  # rows of 2 KiB: on MI6 a column lies in one channel
+        (ImplicitForward(Convolution((4, 64, 24, 24), 128, (3, 3), padding=(1, 1, 1, 1))), 0.55),
     ],
     ids=lambda value: getattr(value, "name", ""),
 )

@@ -3,10 +3,10 @@
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpusim.config.network import load_network
+from tests.support.daily import given_daily
 from workloads.networks import memory
 from workloads.networks.graph import Network
 from workloads.networks.memory import ALIGNMENT, MemoryPlan, im2col_per_image, no_workspace, plan
@@ -93,8 +93,7 @@ def _no_update(schedule: Schedule) -> bool:
     return not any(step.parameter for step in schedule.steps)
 
 
-@settings(max_examples=150, deadline=None)
-@given(schedules(), st.sampled_from([im2col_per_image, no_workspace, lambda schedule, step: 1000]))
+@given_daily(25, 150, schedules(), st.sampled_from([im2col_per_image, no_workspace, lambda schedule, step: 1000]))
 def test_nothing_is_overwritten_before_it_was_read(schedule: Schedule, workspace: memory.Workspace) -> None:
     planned = plan(schedule, workspace)
     replayed(planned)

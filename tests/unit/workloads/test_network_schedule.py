@@ -193,8 +193,9 @@ def test_between_them_the_networks_have_every_kind() -> None:
     assert {one["kind"] for layers in NETWORKS.values() for one in layers} == set(KINDS) - {"embedding", "append"}
 
 
+@pytest.mark.parametrize("places", [1, pytest.param(3, marks=pytest.mark.nightly)])
 @pytest.mark.parametrize("name", NETWORKS)
-def test_gradients_are_those_of_finite_differences(name: str) -> None:
+def test_gradients_are_those_of_finite_differences(name: str, places: int) -> None:
     schedule = training(network(name), BATCH, update=Update.NONE)
     given = values(schedule)
     machine = Machine(plan(schedule), given).run()
@@ -206,7 +207,7 @@ def test_gradients_are_those_of_finite_differences(name: str) -> None:
     for tensor in gradients:
         found = machine.array(tensor.name)
         parameter = tensor.name.removesuffix(".gradient")
-        for _ in range(3):
+        for _ in range(places):
             at = tuple(random.integers(0, n) for n in tensor.shape)
             losses = []
             for step in (NUDGE, -NUDGE):

@@ -9,6 +9,7 @@ import pytest
 from gpusim.config.network import load_network
 from gpusim.lab.capture.capture import CAPTURE_POINTS, PHOTOGRAPHS, CaptureError, CirculantWeights, Recipe, capture
 from gpusim.lab.capture.image_set import CROP_PADDING, crop_and_flip, load_images
+from tests.support.daily import parametrize_daily
 from workloads.data.activations_file import load_activations
 from workloads.shapes import ALEXNET, RESNET18, VGGNET16
 
@@ -130,7 +131,7 @@ def test_layers_b_and_c_are_convolutions_5_and_7_counted_from_zero():
     assert [convolutions.index(point.module) for point in CAPTURE_POINTS["vggnet11"]] == [5, 7]
 
 
-@pytest.mark.parametrize("model", ["vggnet11", "resnet10"])
+@parametrize_daily("model", ["vggnet11", "resnet10"], (1,))
 def test_captured_maps_are_the_convolutions_inputs_at_the_first_step(model, images_path, tmp_path):
     recipe = Recipe(epochs=1, batch=20, seed=5)
     layers = capture(model, images_path, tmp_path, recipe, device="cpu", captured_images=18)

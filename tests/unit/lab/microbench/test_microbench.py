@@ -414,9 +414,13 @@ def test_a_stopped_measurement_ends() -> None:
 
 def test_a_picture_shows_every_group(names: MicrobenchResults) -> None:
     pytest.importorskip("matplotlib")
-    svg = picture.picture(names, gpu()).file(".svg").decode()
+    groups: dict[str, list[Any]] = {}
+    for curve in names.curves:
+        groups.setdefault(curve.group, []).append(curve)
+    shown = MicrobenchResults(curves=[curve for curves in groups.values() for curve in curves[:2]])
+    svg = picture.picture(shown, gpu()).file(".svg").decode()
     assert svg.startswith("<?xml")
-    titles = [f">{group}</text>" for group in dict.fromkeys(curve.group for curve in names.curves)]
+    titles = [f">{group}</text>" for group in groups]
     assert [title for title in titles if title not in svg] == []
     few = MicrobenchResults(curves=names.curves[:2])
     assert picture.picture(few, gpu()).file(".svg") == picture.picture(few, gpu()).file(".svg")
@@ -449,7 +453,7 @@ def reduced(masks: tuple[int, ...]) -> list[int]:
 
 @pytest.mark.parametrize(
     "masks",
-    [(0x100, 0x200), (0x1D00, 0x0A00), (0x0D00, 0x0F00)],
+    [pytest.param((0x100, 0x200), marks=pytest.mark.nightly), (0x1D00, 0x0A00), (0x0D00, 0x0F00)],
     ids=["plain", "hashed", "neither bit alone"],
 )
 def test_the_address_bits_of_channels_are_read_off(masks: tuple[int, ...]) -> None:
@@ -469,7 +473,11 @@ def test_the_channels_of_fiji_are_read_off_as_they_are_configured() -> None:
 
 @pytest.mark.parametrize(
     "banks",
-    [(0x200, 0x400, 0x4000, 0x8000), (0x80200, 0x300400, 0x2A04000, 0x1028800), (0x600, 0x400, 0xC000, 0x8000)],
+    [
+        pytest.param((0x200, 0x400, 0x4000, 0x8000), marks=pytest.mark.nightly),
+        (0x80200, 0x300400, 0x2A04000, 0x1028800),
+        (0x600, 0x400, 0xC000, 0x8000),
+    ],
     ids=["plain", "hashed", "sums of own bits"],
 )
 def test_the_address_bits_of_banks_are_read_off(banks: tuple[int, ...]) -> None:

@@ -5,7 +5,6 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpusim.config.monitor import MonitorSpec
@@ -14,6 +13,7 @@ from gpusim.lab.monitor.curves import Curves, jumping, observed, rising, with_ju
 from gpusim.lab.monitor.overhead import TABLE_6_6, expected_processes, hibernates_after
 from gpusim.lab.monitor.replay import Replay, replay
 from gpusim.lab.monitor.scheduler import MonitorError, Scheduler
+from tests.support.daily import given_daily
 
 SMALL = MonitorSpec(initial_period=4, hibernation_period_unit=32, duration=2, first_iteration=4, max_history_length=3)
 
@@ -145,8 +145,7 @@ def naive_belief(done: Replay, number: int) -> list[float | None]:
     return found
 
 
-@settings(max_examples=60)
-@given(monitored())
+@given_daily(20, 60, monitored())
 def test_what_always_holds(drawn: tuple[Curves, MonitorSpec]) -> None:
     true, spec = drawn
     done = replay(true, spec)
@@ -172,8 +171,7 @@ def test_what_always_holds(drawn: tuple[Curves, MonitorSpec]) -> None:
     assert done.state is states[-1]
 
 
-@settings(max_examples=60)
-@given(monitored(), st.integers(0, 3))
+@given_daily(20, 60, monitored(), st.integers(0, 3))
 def test_from_hibernation_a_jump_always_and_nothing_else_wakes(drawn: tuple[Curves, MonitorSpec], extra: int) -> None:
     true, spec = drawn
     scheduler = Scheduler(true.maps, spec)

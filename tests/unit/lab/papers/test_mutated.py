@@ -32,6 +32,14 @@ def stored() -> ReproductionResults:
     return load(DOCS, "spartan")
 
 
+@cache
+def labelled() -> list[tuple[str, Labels]]:
+    """Every point's key and labels."""
+    reproduction = load_reproduction("spartan")
+    figures = [one for one in reproduction.figures.values() if isinstance(one, RunsFigure)]
+    return [(point.key, point.labels) for one in figures for point in one.points(reproduction.spec)]
+
+
 def dearer(run: PointRecord, factor: float, launches: str = "") -> PointRecord:
     """A run whose launches of this beginning take so many times as long."""
     held = [(name, round(factor * cycles) if name.startswith(launches) else cycles) for name, cycles in run.launches]
@@ -40,13 +48,10 @@ def dearer(run: PointRecord, factor: float, launches: str = "") -> PointRecord:
     return replace(run, metrics={**run.metrics, **took}, launches=held)
 
 
-def changed(
-    reproduction: Reproduction, of: Callable[[Labels], bool], by: Callable[[PointRecord], PointRecord]
-) -> ReproductionResults:
+def changed(of: Callable[[Labels], bool], by: Callable[[PointRecord], PointRecord]) -> ReproductionResults:
     """The runs of results/spartan, those with some labels changed; at least one is."""
     results = stored()
-    figures = [one for one in reproduction.figures.values() if isinstance(one, RunsFigure)]
-    keys = {point.key for one in figures for point in one.points(reproduction.spec) if of(point.labels)}
+    keys = {key for key, labels in labelled() if of(labels)}
     assert keys & results.points.keys()
     return replace(results, points={k: by(one) if k in keys else one for k, one in results.points.items()})
 
@@ -107,7 +112,7 @@ def test_other_costs_give_other_words(
     spec: AnswerSpec = next(one for one in reproduction.spec.answers if one.claim == claim)
     said = {}
     for factor in (LITTLE, MUCH):
-        results = changed(reproduction, of, partial(dearer, factor=factor, launches=launches))
+        results = changed(of, partial(dearer, factor=factor, launches=launches))
         said[factor] = sentence(reproduction, claim, results)
     fails = MUCH if holds == LITTLE else LITTLE
     assert said[holds].startswith(begins(spec.holds)), "cheap enough, it holds"
@@ -119,7 +124,7 @@ def test_other_costs_give_other_words(
 
 def test_a_conversion_that_costs_nothing_changes_figures_and_picture_too(reproduction: Reproduction) -> None:
     results = stored()
-    free = changed(reproduction, by_path("software"), lambda run: dearer(run, 0, "dib_convert"))
+    free = changed(by_path("software"), lambda run: dearer(run, 0, "dib_convert"))
     figure = reproduction.figures["6.16-converted"]
     others = {name: one.model_copy(update={"claims": ()}) for name, one in reproduction.figures.items()}
     alone = replace(reproduction, figures={**others, "6.16-converted": figure})  # all others take ten times as long

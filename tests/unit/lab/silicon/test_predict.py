@@ -51,7 +51,7 @@ def nothing_is_left_behind(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     assert multiprocessing.active_children() == []
 
 
-@pytest.mark.parametrize("jobs", [1, 2, 9])
+@pytest.mark.parametrize("jobs", [1, pytest.param(2, marks=pytest.mark.nightly), 9])
 def test_every_point_comes_back_with_its_key(jobs: int, monkeypatch: pytest.MonkeyPatch) -> None:
     assert dict(run(jobs, monkeypatch, prediction)) == {key: prediction(point) for key, point in enumerate(POINTS)}
 
@@ -83,23 +83,26 @@ def test_an_interrupt_does_not_wait_for_what_is_running(monkeypatch: pytest.Monk
     assert multiprocessing.active_children() == []
 
 
-@pytest.mark.parametrize(
-    ("end", "said"),
-    [
-        (lambda: os._exit(3), "its process ended with code 3"),
-        (lambda: os.kill(os.getpid(), signal.SIGKILL), "its process was ended by SIGKILL, as where memory is short"),
-        (lambda: os.kill(os.getpid(), signal.SIGUSR1), "its process was ended by SIGUSR1"),
-    ],
-)
-def test_a_process_that_dies_is_named(end: Callable[[], None], said: str, monkeypatch: pytest.MonkeyPatch) -> None:
+ENDS: dict[int, tuple[Callable[[], None], str]] = {  # by the number of the point
+    1: (lambda: os._exit(3), "NN 64x64x128: its process ended with code 3"),
+    2: (
+        lambda: os.kill(os.getpid(), signal.SIGKILL),
+        "NN 64x64x192: its process was ended by SIGKILL, as where memory is short",
+    ),
+    4: (lambda: os.kill(os.getpid(), signal.SIGUSR1), "NN 64x64x320: its process was ended by SIGUSR1"),
+}
+
+
+def test_a_process_that_dies_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     def work(point: ProductPoint) -> Prediction:
-        if point is POINTS[2]:
-            end()
+        for number, (end, _) in ENDS.items():
+            if point is POINTS[number]:
+                end()
         return prediction(point)
 
     found = dict(run(2, monkeypatch, work))
-    assert str(found.pop(2)) == f"NN 64x64x192: {said}"
-    assert found == {key: prediction(point) for key, point in enumerate(POINTS) if key != 2}
+    assert {number: str(found.pop(number)) for number in ENDS} == {number: said for number, (_, said) in ENDS.items()}
+    assert found == {key: prediction(point) for key, point in enumerate(POINTS) if key not in ENDS}
 
 
 @pytest.mark.parametrize("jobs", [1, 2])

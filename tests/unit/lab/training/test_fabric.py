@@ -5,11 +5,11 @@ from math import ceil, log2
 import networkx
 import pytest
 import simpy
-from hypothesis import given
 from hypothesis import strategies as st
 
 from gpusim.lab.training.collectives import all_reduce
 from gpusim.lab.training.fabric import HOST, Fabric, Transfer, fair_rates, gpu_name, link, transfer_us
+from tests.support.daily import given_daily
 
 MB = 1e6
 
@@ -26,7 +26,7 @@ def ended_us(on: Fabric, *transfers: Transfer) -> float:
     return float(on._environment.now)
 
 
-@given(st.lists(st.sets(st.integers(0, 4), min_size=1), min_size=1, max_size=8), st.data())
+@given_daily(30, 100, st.lists(st.sets(st.integers(0, 4), min_size=1), min_size=1, max_size=8), st.data())
 def test_every_flow_has_a_full_link_on_which_none_is_faster(paths: list[set[int]], data: st.DataObject) -> None:
     """What max-min fair means (Bertsekas and Gallager, section 6.5.2), whatever finds the rates."""
     capacity = data.draw(st.lists(st.sampled_from([1.0, 2.0, 5.0, 7.5]), min_size=5, max_size=5))

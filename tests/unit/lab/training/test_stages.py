@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import networkx
 import pytest
-from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpusim.lab.training.fabric import HOST, link
@@ -22,6 +21,7 @@ from gpusim.lab.training.stages import (
     simulate,
     steady_us,
 )
+from tests.support.daily import given_daily
 
 GB_S, LATENCY_US = 1.0, 5.0
 TIMES = st.integers(1, 400)
@@ -61,8 +61,7 @@ def recurrence(t: TrainingPipeline, count: int) -> tuple[list[float], list[float
     return c, ends
 
 
-@settings(max_examples=60, deadline=None)
-@given(st.tuples(TIMES, TIMES, TIMES, TIMES, TIMES), st.tuples(*[st.integers(1, 3)] * 3), st.booleans())
+@given_daily(20, 60, st.tuples(TIMES, TIMES, TIMES, TIMES, TIMES), st.tuples(*[st.integers(1, 3)] * 3), st.booleans())
 def test_every_batch_is_done_when_the_rules_say(
     times: tuple[int, ...], buffers: tuple[int, int, int], together: bool
 ) -> None:

@@ -46,7 +46,7 @@ def test_a_kind_s_part_begins_with_its_jobs_modules(part: str, kinds: tuple[str,
 
 @pytest.fixture(scope="module")
 def graph() -> nx.DiGraph:
-    """Which modules import which, by another reader of imports.
+    """Which modules import which, of those that are reached, by another reader of imports.
 
     Reports, stores and programs of others decide no digit: what they import is not followed.
     """
@@ -55,10 +55,15 @@ def graph() -> nx.DiGraph:
     graph = nx.DiGraph()
     of_parts = tuple(place.removesuffix(".py").replace("/", ".") for places in PARTS.values() for place in places)
     others = tuple(folder.replace("/", ".") for folder in NOT_OF_FIGURES)
-    for module, path in files.items():
-        if module.startswith(of_parts) and not module.startswith(others):
-            found = (module_in(dotted, names) for _, dotted in named_in(ast.parse(path.read_text()), module))
-            graph.add_edges_from((module, other) for other in found if other and other.startswith(of_parts))
+    left = [one for starts in REACHED_FROM.values() for one in starts]
+    graph.add_nodes_from(left)
+    while left:
+        module = left.pop()
+        if not module.startswith(others):
+            found = {module_in(dotted, names) for _, dotted in named_in(ast.parse(files[module].read_text()), module)}
+            reached = {other for other in found if other and other.startswith(of_parts)}
+            left += reached - graph.nodes
+            graph.add_edges_from((module, other) for other in reached)
     return graph
 
 
