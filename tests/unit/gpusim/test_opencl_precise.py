@@ -62,19 +62,20 @@ def rounded(value: Fraction) -> float:
         return np.inf if value > 0 else -np.inf
 
 
-def doubles() -> tuple[np.ndarray, np.ndarray]:
+def doubles(hard_roots: int) -> tuple[np.ndarray, np.ndarray]:
     rng = np.random.default_rng(1)
     edges = [0.0, -0.0, 0.5, -0.5, 1.5, 2.5, -2.5, 123456789.123, 1e-300, 5e-324, 1.7e308, 4.5e15, np.inf, -np.inf]
     sizes = rng.uniform(-1, 1, 178) * 10.0 ** rng.uniform(-12, 12, 178)
     # squares of what lies between two doubles: the roots that are hardest to round
-    wide = rng.uniform(1, 4, 4096).astype(np.float64).astype(np.longdouble)
+    wide = rng.uniform(1, 4, hard_roots).astype(np.float64).astype(np.longdouble)
     hard = ((wide + np.spacing(wide.astype(np.float64)) / 2) ** 2).astype(np.float64)
     x = np.concatenate([edges, sizes, hard])
     return x, rng.permutation(np.where(np.isinf(x), 1.0, x))
 
 
-def test_double_is_exact(module: gpusim.Module) -> None:
-    x, y = doubles()
+@pytest.mark.parametrize("hard_roots", [1024, pytest.param(4096, marks=pytest.mark.nightly)])
+def test_double_is_exact(module: gpusim.Module, hard_roots: int) -> None:
+    x, y = doubles(hard_roots)
     got = launch(module, "doubles", 23, x, y)
     with np.errstate(invalid="ignore", over="ignore"):
         expected = [

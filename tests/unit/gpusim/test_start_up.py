@@ -81,7 +81,9 @@ assert invoke(["exec", "vector_add", *(word for s in sets for word in ("--set", 
 
 RUN = """
 from gpusim.cli.main import invoke
-assert invoke(["run", "layerC", "--set", "workload.batch=1", "--set", "run.engine=on", "--quiet"]) == 0
+sets = ["workload.batch=1", "workload.layer.input_channels=16", "workload.layer.output_channels=32"]
+sets += ["workload.data=synthetic", "run.engine=on"]
+assert invoke(["run", "layerA", *(word for s in sets for word in ("--set", s)), "--quiet"]) == 0
 """
 
 

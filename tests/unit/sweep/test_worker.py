@@ -101,6 +101,7 @@ PointServer().run(pickle.dumps(Odd("endless", Path(sys.argv[1]))), lambda: True)
 """
 
 
+@pytest.mark.nightly  # a server that is ended takes its points along in the test above
 def test_a_server_ends_with_a_worker_that_is_killed(tmp_path: Path) -> None:
     note = tmp_path / "note"
     worker = subprocess.Popen([sys.executable, "-c", WORKER, str(note)], cwd=ROOT)

@@ -428,8 +428,8 @@ def test_numbers_of_any_size_are_within_the_bound() -> None:
 @pytest.mark.parametrize(
     ("primitive", "least"),
     [
-        (FullyConnectedBackwardData((512, 1152), 512), 0.45),  # rows of 2 KiB: on MI6 a column lies in one channel
-        (ImplicitForward(Convolution((4, 64, 24, 24), 128, (3, 3), padding=(1, 1, 1, 1))), 0.55),
+        (FullyConnectedBackwardData((1024, 1152), 512), 0.45),  # rows of 2 KiB: on MI6 a column lies in one channel
+        (ImplicitForward(Convolution((8, 64, 24, 24), 128, (3, 3), padding=(1, 1, 1, 1))), 0.55),
     ],
     ids=lambda value: getattr(value, "name", ""),
 )

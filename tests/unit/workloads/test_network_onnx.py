@@ -14,6 +14,7 @@ from onnx.reference import ReferenceEvaluator
 
 from gpusim.base.errors import MissingExtraError, UserError
 from gpusim.config.network import build_network, load_network
+from tests.support.daily import parametrize_daily
 from tests.support.network_numbers import Machine
 from tests.support.onnx_models import Writer, checked, resnet18, vgg11
 from workloads.networks.convolution import ConvolutionLayer
@@ -32,7 +33,7 @@ def read(writer: Writer, *outputs: str) -> Network:
     return build_network(read_onnx(writer.bytes(*outputs), "x.onnx"))
 
 
-@pytest.mark.parametrize(("model", "name"), [(vgg11, "vgg11"), (resnet18, "resnet18")])
+@parametrize_daily("model, name", [(vgg11, "vgg11"), (resnet18, "resnet18")], (0,), ids=["vgg11", "resnet18"])
 def test_networks_are_the_shipped_ones(model: Callable[[], Any], name: str, tmp_path: Path) -> None:
     path = tmp_path / "model.onnx"
     onnx.save(checked(model()), path)

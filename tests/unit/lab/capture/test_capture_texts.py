@@ -42,11 +42,12 @@ def test_an_l1_term_is_of_transformers_alone():
 def short(monkeypatch):
     pytest.importorskip("torch")
     training = importlib.import_module("gpusim.lab.capture.text_training")
-    monkeypatch.setattr(training, "STEPS", 3)
+    monkeypatch.setattr(training, "STEPS", 5)
     monkeypatch.setattr(training, "TEST_TEXTS", 2)
     return training
 
 
+@pytest.mark.nightly  # a test below captures with fewer steps
 def test_a_transformer_learns_and_its_l1_term_makes_zeros(folder, tmp_path, short):
     records = []
     plain = capture(
@@ -60,7 +61,7 @@ def test_a_transformer_learns_and_its_l1_term_makes_zeros(folder, tmp_path, shor
         assert one.shape == (130, FEED_FORWARD_WIDTH, 1, 1) and other.sparsity > one.sparsity
         assert load_activations(other.path).metadata["recipe"]["l1"] == 0.05
     with (tmp_path / "b" / "transformer-l1.csv").open() as file:
-        assert [int(row["steps"]) for row in csv.DictReader(file)] == [3, 6]
+        assert [int(row["steps"]) for row in csv.DictReader(file)] == [5, 10]
 
 
 def test_activations_are_what_the_second_product_reads_from_the_last_token_on(folder, short):

@@ -158,6 +158,7 @@ def test_captured_maps_are_the_convolutions_inputs_at_the_first_step(model, imag
         assert loaded.metadata["recipe"]["seed"] == 5 and loaded.metadata["versions"]["torch"] == torch.__version__
 
 
+@pytest.mark.nightly  # the tests above capture a first step, and have the table
 def test_captures_learn_report_and_repeat(images_path, tmp_path):
     records = []
     recipe = Recipe(epochs=2, batch=BATCH, seed=1, peak_learning_rate=0.002, warmup_epochs=1)

@@ -417,7 +417,7 @@ def test_a_picture_shows_every_group(names: MicrobenchResults) -> None:
     groups: dict[str, list[Any]] = {}
     for curve in names.curves:
         groups.setdefault(curve.group, []).append(curve)
-    shown = MicrobenchResults(curves=[curve for curves in groups.values() for curve in curves[:2]])
+    shown = MicrobenchResults(curves=[curve for curves in groups.values() for curve in curves[:1]])
     svg = picture.picture(shown, gpu()).file(".svg").decode()
     assert svg.startswith("<?xml")
     titles = [f">{group}</text>" for group in groups]
@@ -453,12 +453,16 @@ def reduced(masks: tuple[int, ...]) -> list[int]:
 
 @pytest.mark.parametrize(
     "masks",
-    [pytest.param((0x100, 0x200), marks=pytest.mark.nightly), (0x1D00, 0x0A00), (0x0D00, 0x0F00)],
+    [
+        pytest.param((0x100, 0x200), marks=pytest.mark.nightly),
+        pytest.param((0x1D00, 0x0A00), marks=pytest.mark.nightly),
+        (0x0D00, 0x0F00),
+    ],
     ids=["plain", "hashed", "neither bit alone"],
 )
 def test_the_address_bits_of_channels_are_read_off(masks: tuple[int, ...]) -> None:
     l2 = L2Spec(size_kib=256, channels=4, channel_masks=masks)
-    found = mapping.channel_masks(bench(l2=l2, shader_arrays=8, cus_per_array=3), 7)
+    found = mapping.channel_masks(bench(l2=l2, shader_arrays=4, cus_per_array=4), 7)
     assert found == reduced(masks)
 
 

@@ -18,20 +18,21 @@ CYCLES = {"best": 100, "old": 200, "soft": 80, "engine": 50, "theirs": 90}
 ENGINE, DENSE = "one 1 half engine", "one 1 any best"
 
 
-@pytest.fixture
-def reproduction(tmp_path: Path) -> Reproduction:
-    return loaded(tmp_path)
+@pytest.fixture(scope="module")
+def reproduction(tmp_path_factory: pytest.TempPathFactory) -> Reproduction:
+    return loaded(tmp_path_factory.mktemp("publication"))
 
 
-def planned(reproduction: Reproduction, key: str) -> PlannedPoint:
-    return plan_points(reproduction, {"speed": reproduction.figures["speed"]}).points[key]
-
-
+@pytest.fixture(scope="module")
 def made_now(reproduction: Reproduction) -> ReproductionResults:
     """Results of all points as a run would record them."""
     results, plan = results_of(reproduction, CYCLES), plan_points(reproduction, reproduction.figures)
     points = {key: replace(one, version=plan.points[key].version(["kernel"])) for key, one in results.points.items()}
     return replace(results, points=points)
+
+
+def planned(reproduction: Reproduction, key: str) -> PlannedPoint:
+    return plan_points(reproduction, {"speed": reproduction.figures["speed"]}).points[key]
 
 
 def test_a_point_depends_on_what_it_uses(reproduction: Reproduction) -> None:
@@ -55,8 +56,10 @@ def test_a_point_s_kernels_are_the_shipped_objects_that_have_them(reproduction: 
     assert len(set(hashes)) == 3 and hashes[0] == hashes[3]
 
 
-def test_a_point_of_today_is_current_until_its_own_parts_change(reproduction: Reproduction) -> None:
-    results = made_now(reproduction)
+def test_a_point_of_today_is_current_until_its_own_parts_change(
+    reproduction: Reproduction, made_now: ReproductionResults
+) -> None:
+    results = made_now
     assert all(age.is_current for age in point_ages(Publication(reproduction, results)).values())
     version = results.points[ENGINE].version
     for part in (KERNELS, CONFIGURATION):
@@ -68,9 +71,9 @@ def test_a_point_of_today_is_current_until_its_own_parts_change(reproduction: Re
 
 
 def test_results_are_read_with_the_versions_that_they_were_written_with(
-    reproduction: Reproduction, tmp_path: Path
+    reproduction: Reproduction, made_now: ReproductionResults, tmp_path: Path
 ) -> None:
-    results = made_now(reproduction)
+    results = made_now
     legacy = FigureVersion({SOURCES: "59d56d8c7334f4fc"})
     results = replace(results, points={**results.points, DENSE: replace(results.points[DENSE], version=legacy)})
     (tmp_path / FILE).write_text(as_json(results), encoding="utf-8")
@@ -78,9 +81,9 @@ def test_results_are_read_with_the_versions_that_they_were_written_with(
 
 
 def test_a_file_whose_models_are_not_what_they_are_called_is_refused(
-    reproduction: Reproduction, tmp_path: Path
+    reproduction: Reproduction, made_now: ReproductionResults, tmp_path: Path
 ) -> None:
-    data = json.loads(as_json(made_now(reproduction)))
+    data = json.loads(as_json(made_now))
     (model,) = data["models"].values()
     model["core"] = "00000000"
     (tmp_path / FILE).write_text(json.dumps(data), encoding="utf-8")
@@ -88,8 +91,10 @@ def test_a_file_whose_models_are_not_what_they_are_called_is_refused(
         load(tmp_path, "test")
 
 
-def test_answers_of_old_points_say_of_which_model_they_are(reproduction: Reproduction) -> None:
-    results = made_now(reproduction)
+def test_answers_of_old_points_say_of_which_model_they_are(
+    reproduction: Reproduction, made_now: ReproductionResults
+) -> None:
+    results = made_now
     name = present_version().name
     page = rendered(reproduction, results).files(reproduction.figures)["README.md"]
     assert f"All {len(results.points)} runs are of the present model, {name}." in page

@@ -56,7 +56,7 @@ def estimated() -> tuple[NetworkSettings, RunEstimate]:
 
 
 def estimate(settings: NetworkSettings) -> RunEstimate:
-    wanted = NetworkRunRequest(2, True, data="synthetic", verify=False, engine="on")
+    wanted = NetworkRunRequest(2, True, layers="conv2:ip2", data="synthetic", verify=False, engine="on")
     return estimate_network_run(load_network_once("lenet"), settings, wanted)
 
 
