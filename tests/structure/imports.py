@@ -39,6 +39,12 @@ def parsed(text: str) -> ast.Module:
 
 
 @cache
+def walked(tree: ast.Module) -> tuple[ast.AST, ...]:
+    """All nodes of a tree of `parsed`, found once for all tests of a process that look at them."""
+    return tuple(ast.walk(tree))
+
+
+@cache
 def sources(root: Path = ROOT) -> tuple[tuple[str, Path], ...]:
     """Every module's dotted name and file."""
     return tuple(_sources(root))
@@ -80,7 +86,7 @@ def module_in(dotted: str, modules: frozenset[str]) -> str | None:
 def named_in(tree: ast.Module, module: str) -> Iterator[tuple[ast.AST, str]]:
     """The statement and dotted name of everything a module imports, in whatever way."""
     docstrings: set[int] = set()  # constants that are nobody's value; a statement comes before its parts
-    for node in ast.walk(tree):
+    for node in walked(tree):
         if isinstance(node, ast.Expr):
             docstrings.add(id(node.value))
         elif isinstance(node, ast.Import):

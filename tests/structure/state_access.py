@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tests.structure.imports import ROOT, parsed, sources
+from tests.structure.imports import ROOT, parsed, sources, walked
 
 _RECORD_NAMES = ("m", "_m")
 _OTHERS = "isa."  # its interpreter has a record of its own, of the same name
@@ -121,7 +121,7 @@ class Accesses:
 
     def _enter(self, module: str, tree: ast.Module) -> None:
         names, of_node = self._names.setdefault(module, {}), dict[ast.FunctionDef, _Function]()
-        for node in ast.walk(tree):
+        for node in walked(tree):
             if isinstance(node, ast.ImportFrom) and node.module:
                 names.update({n.asname or n.name: (node.module, n.name) for n in node.names})
             elif isinstance(node, ast.FunctionDef):

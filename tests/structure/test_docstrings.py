@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import pytest
 
 import gpusim
-from tests.structure.imports import ROOT, docstring, package_of, packages, parsed, sources
+from tests.structure.imports import ROOT, docstring, package_of, packages, parsed, sources, walked
 
 FEWEST_WORDS = 3
 # words that begin a phrase without a verb: what comes after them is left for the reader to guess
@@ -136,7 +136,7 @@ VERBLESS = frozenset(
 
 def _docstrings(tree: ast.Module) -> Iterator[tuple[int, str, bool]]:
     """Yield line, text, and whether it is a function's, of every docstring below the module's own."""
-    for node in ast.walk(tree):
+    for node in walked(tree):
         if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             continue
         text = ast.get_docstring(node)
@@ -248,7 +248,7 @@ def faces() -> Iterator[tuple[str, ast.FunctionDef]]:
     imported = {
         (node.module, alias.name)
         for module, tree in trees.items()
-        for node in ast.walk(tree)
+        for node in walked(tree)
         if isinstance(node, ast.ImportFrom) and node.module in trees
         if package_of(node.module) != package_of(module)
         for alias in node.names

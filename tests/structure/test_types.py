@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.structure.imports import ROOT, TOPS, parsed
+from tests.structure.imports import ROOT, TOPS, parsed, walked
 
 SETTINGS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 # packages in which each parameter that takes the machine record says so; others may call another thing `m`
@@ -60,7 +60,7 @@ def test_the_machine_record_has_its_type_wherever_it_is_passed(package: str) -> 
     untyped = [
         f"{path.relative_to(ROOT)}:{node.lineno}: {node.name}"
         for path in sorted((ROOT / package).rglob("*.py"))
-        for node in ast.walk(parsed(path.read_text(encoding="utf-8")))
+        for node in walked(parsed(path.read_text(encoding="utf-8")))
         if isinstance(node, ast.FunctionDef)
         for argument in node.args.args
         if argument.arg == "m" and (argument.annotation is None or ast.unparse(argument.annotation) != "Machine")

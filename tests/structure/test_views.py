@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from tests.structure.imports import ROOT, TOPS, parsed
+from tests.structure.imports import ROOT, TOPS, parsed, walked
 
 # the two modules that define columns; the others define them in modules of these names
 DEFINING = ("gpusim/base/table.py", "gpusim/base/view.py")
@@ -18,7 +18,7 @@ IN_TEXT = re.compile(r"\{[^{}:]*:([^{}]*)\}")
 def defined_elsewhere(source: str) -> list[int]:
     """Return the lines that make a `Column` or format a number."""
     lines = []
-    for node in ast.walk(parsed(source)):
+    for node in walked(parsed(source)):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
             if node.func.id in ("Column", "NumberFormat", "format"):
                 lines.append(node.lineno)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.structure.imports import ROOT, TOPS, parsed
+from tests.structure.imports import ROOT, TOPS, parsed, walked
 
 # participles, pronouns, adjectives and figures of speech: nobody can search for them, and a debugger shows them alone
 _NO_NAMES = """
@@ -39,7 +39,7 @@ def files_of(top: str) -> Iterator[tuple[str, ast.Module]]:
 
 
 def classes(tree: ast.Module) -> Iterator[ast.ClassDef]:
-    return (node for node in ast.walk(tree) if isinstance(node, ast.ClassDef))
+    return (node for node in walked(tree) if isinstance(node, ast.ClassDef))
 
 
 def fields(node: ast.ClassDef) -> Iterator[tuple[ast.AnnAssign, bool]]:
@@ -59,7 +59,7 @@ def is_record(node: ast.ClassDef) -> bool:
 
 def vague_variables(tree: ast.Module) -> Iterator[str]:
     """Yield the name, function and first line of each variable that lives long under a name of NO_VARIABLES."""
-    functions = (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
+    functions = (node for node in walked(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
     for name, nodes in (("the module", own_nodes(tree)), *((node.name, ast.walk(node)) for node in functions)):
         lines: dict[str, list[int]] = {}
         bound = set()
@@ -119,7 +119,7 @@ def test_a_class_is_called_with_few_positional_arguments(top: str) -> None:
     long = [
         f"{path}:{node.lineno}: {ast.unparse(node.func)} with {len(node.args)}"
         for path, tree in files_of(top)
-        for node in ast.walk(tree)
+        for node in walked(tree)
         if isinstance(node, ast.Call) and len(node.args) > MOST_POSITIONAL
         if re.match("cls$|_?[A-Z][a-z]", ast.unparse(node.func).rpartition(".")[2])
     ]
@@ -146,12 +146,12 @@ def unpacks_literal(node: ast.AST) -> bool:
     "text", ["f(*(a, b))", "(*[a], b)", "(*((a,) if b else ()), c)", "f(*(1,) * n)", "f(**{'a': b})"]
 )
 def test_a_literal_that_is_unpacked_is_seen(text: str) -> None:
-    assert any(unpacks_literal(node) for node in ast.walk(parsed(text)))
+    assert any(unpacks_literal(node) for node in walked(parsed(text)))
 
 
 @pytest.mark.parametrize("text", ["f(*a)", "(*([a] if b else []), c)", "f(*[1] * n)", "f(**{'a.b': c})", "f(**a)"])
 def test_what_has_no_other_form_may_be_unpacked(text: str) -> None:
-    assert not any(unpacks_literal(node) for node in ast.walk(parsed(text)))
+    assert not any(unpacks_literal(node) for node in walked(parsed(text)))
 
 
 @pytest.mark.parametrize("top", [*TOPS, "docs"])
@@ -165,7 +165,7 @@ def test_no_literal_is_unpacked(top: str) -> None:
     unpacked = [
         f"{path}:{node.lineno}"
         for path, tree in (pages if top == "docs" else files_of(top))
-        for node in ast.walk(tree)
+        for node in walked(tree)
         if unpacks_literal(node)
     ]
     assert unpacked == []
@@ -209,7 +209,7 @@ def test_arguments_are_documented_in_a_section_of_their_own() -> None:
     nodes = (
         (f"{path}:{node.lineno} {node.name}", listed_arguments(node))
         for path, tree in trees().items()
-        for node in ast.walk(tree)
+        for node in walked(tree)
         if isinstance(node, ast.FunctionDef | ast.ClassDef)
     )
     assert {name: listed for name, listed in nodes if len(listed) > 1} == {}
