@@ -13,9 +13,9 @@ from docs._site import ages
 from docs._site.pages import DOCS, RESULTS, section
 from docs._site.sections import BUILT, STORED
 from gpusim.lab.ages.commands import file_names
+from gpusim.lab.ages.recording import RecordedFigure
 from gpusim.lab.ages.registry import EXTRAPOLATED, READ_FIRST, list_recordings
 from gpusim.lab.versions.age import FigureAge
-from gpusim.lab.versions.model import Hashes
 
 # what is recorded in results, and is no figure of the model: why
 NO_FIGURES = {
@@ -43,28 +43,29 @@ COUNTED = {
 }
 
 
+# pages whose notes need the plans of most publications' runs: a few seconds, at night and in `.ci/generate --check`
+OF_PUBLICATIONS = ("README", "explanation/block-circulant", "results/publications")
+
+
 @cache
-def compared_ages() -> Mapping[str, Mapping[str, FigureAge]]:
-    """The ages that all pages' notes are made of: by the model that they compare with."""
-    return ages.ages_by(ages.compared()[0])
+def figures_of(recording: str) -> Mapping[str, RecordedFigure]:
+    return list_recordings(RESULTS)[recording].figures()
 
 
-@pytest.fixture
-def aged_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Has all pages' ages worked out once, not for each page again."""
-    made, (wanted, _) = compared_ages(), ages.compared()
-
-    def kept(model: Hashes) -> Mapping[str, Mapping[str, FigureAge]]:
-        assert model == wanted
-        return made
-
-    monkeypatch.setattr(ages, "ages_by", kept)
+def of_page(page: str) -> Mapping[str, Mapping[str, RecordedFigure]]:
+    """The figures of the recordings that a page is made of."""
+    names = ages.ages_of_page(page, {name: {} for name in list_recordings(RESULTS)})
+    return {name: figures_of(name) for name in names}
 
 
 @pytest.mark.generated
-@pytest.mark.parametrize("page", ages.pages())
-def test_a_page_s_note_follows_from_what_is_recorded(page: str, aged_once: None) -> None:
+@pytest.mark.parametrize(
+    "page",
+    [pytest.param(page, marks=[pytest.mark.nightly] if page in OF_PUBLICATIONS else []) for page in ages.pages()],
+)
+def test_a_page_s_note_follows_from_what_is_recorded(page: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """`python -m docs._site.ages` writes the notes."""
+    monkeypatch.setattr(ages, "recorded_figures", lambda: of_page(page))  # of all pages it takes ten seconds
     text = (DOCS / f"{page}.md").read_text(encoding="utf-8")
     assert section(text, ages.NAME) == ages.written_note(page)
     assert text.index(f"<!-- {ages.NAME} -->") < text.find("\n## ") % len(text), "at its head"
@@ -72,8 +73,14 @@ def test_a_page_s_note_follows_from_what_is_recorded(page: str, aged_once: None)
 
 @pytest.mark.generated
 @pytest.mark.parametrize("name", ages.recorded_pages())
-def test_a_recorded_page_s_note_follows_from_what_is_recorded(name: str, aged_once: None) -> None:
+def test_a_recorded_page_s_note_follows_from_what_is_recorded(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ages, "recorded_figures", lambda: {name: figures_of(name)})
     assert section((RESULTS / name).read_text(encoding="utf-8"), ages.NAME) == ages.written_file_note(name)
+
+
+@pytest.mark.nightly
+def test_the_notes_read_the_figures_of_all_recordings() -> None:
+    assert ages.recorded_figures() == {name: figures_of(name) for name in list_recordings(RESULTS)}
 
 
 def test_every_page_with_tables_of_figures_has_a_note() -> None:
