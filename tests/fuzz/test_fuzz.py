@@ -17,7 +17,7 @@ EXAMPLES = int(os.environ.get("GPUSIM_FUZZ_EXAMPLES", "60"))
 
 def share(part: int) -> tuple[int, int]:
     """Examples of a kind, daily and nightly: a part of all."""
-    return max(1, EXAMPLES // part // 2), max(1, EXAMPLES // part)
+    return max(1, EXAMPLES // part // 4), max(1, EXAMPLES // part)
 
 
 FAST = share(1)

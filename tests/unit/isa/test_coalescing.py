@@ -8,7 +8,7 @@ from isa.execution.coalescing import bank_cycles, flat_addresses, match_addresse
 from isa.execution.state import PATTERN, WORK, pattern_at, work_at
 from tests.support.daily import given_daily
 
-EXAMPLES = (15, 15) if JIT_DISABLED else (20, 60)  # daily, nightly
+EXAMPLES = (8, 15) if JIT_DISABLED else (10, 60)  # daily, nightly
 FULL = (1 << 64) - 1
 SIZES = st.sampled_from((1, 2, 4, 8, 12, 16))
 

@@ -9,7 +9,6 @@ from shutil import which
 import msgpack
 import pytest
 from elftools.elf.elffile import ELFFile
-from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from isa.encoding.control_flow import decode_kernel
@@ -21,6 +20,7 @@ from isa.object.kernel_descriptor import read_descriptor, read_kernel_code
 from isa.object.kernel_metadata import read_metadata
 from isa.object.targets import supported
 from isa.opcodes import GFX803
+from tests.support.daily import given_daily
 
 pytestmark = pytest.mark.compiled_tier  # nothing of this is ever compiled
 
@@ -270,8 +270,9 @@ def test_argument_defaults() -> None:
     assert KernelArgument("n", "by_value", 8, 4) == KernelArgument("n", "by_value", 8, 4, "", 0)
 
 
-@settings(max_examples=150, deadline=None)
-@given(
+@given_daily(
+    40,
+    150,
     name=st.sampled_from(sorted(OBJECTS)),
     changes=st.lists(st.tuples(st.integers(0, 9000), st.binary(min_size=1, max_size=8)), min_size=1, max_size=6),
     cut=st.one_of(st.none(), st.integers(0, 9000)),

@@ -12,7 +12,7 @@ from isa.encoding.decoder import DecodeError, decode_one
 from isa.encoding.disassembler import disassemble
 from isa.opcodes import ARCHITECTURES, GFX803, Architecture
 from isa.opcodes.formats import LITERAL
-from tests.support.daily import parametrize_daily
+from tests.support.daily import given_daily, parametrize_daily
 from tests.support.instruction_words import LITERALS, forms, opcodes, random_words, source_fields
 from tests.support.llvm_oracle import (
     LATER,
@@ -148,8 +148,7 @@ def test_llvm_knows_no_opcode_that_the_tables_lack(gpu: str) -> None:
 
 
 @needs_llvm
-@settings(max_examples=8, deadline=None)
-@given(seed=st.integers(0, 2**32))
+@given_daily(3, 8, seed=st.integers(0, 2**32))
 @example(seed=1944649)  # v_lshrrev_b16 with the literal 0x3f800000
 def test_random_words_are_written_the_same(seed: int) -> None:
     draw = random.Random(seed)

@@ -5,7 +5,6 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given
 from hypothesis import strategies as st
 
 from gpusim.base.jit import JIT_DISABLED
@@ -15,6 +14,7 @@ from isa.execution.emulator import run_functional
 from isa.execution.executor import FunctionalContext
 from isa.opcodes.opcode import LDS, SMEM, VMEM
 from tests.support.compiled import compiled_versions
+from tests.support.daily import given_daily
 from tests.support.functional import Device, kernel
 
 _ABI = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * 4)
@@ -151,7 +151,7 @@ def test_slices_end_at_barriers_and_before_a_buffer_is_full():
     assert context.instructions[last - 1].opcode.mnemonic == "s_barrier"
 
 
-@given(st.lists(st.integers(0, 3), max_size=40))
+@given_daily(25, 100, st.lists(st.integers(0, 3), max_size=40))
 def test_each_wavefront_under_way_has_registers_of_its_own_those_freed_last_first(slots):
     """A slot that is named starts its wavefront, or runs it to its end if it is under way."""
     _, launch = add_device(64, 1)

@@ -76,7 +76,7 @@ def test_endless_loop_reaches_the_limit():
     device = Device()
     device.put("out", np.zeros(1, np.int32))
     with pytest.raises(ExecutionFault) as caught:
-        device.run(kernel("geometry", "endless"), 64, 64, "out", max_instructions=5000)
+        device.run(kernel("geometry", "endless"), 64, 64, "out", max_instructions=1000)
     assert caught.value.code == FAULT_LIMIT and "endless" in str(caught.value)
 
 

@@ -236,9 +236,10 @@ def test_matrix_code_without_hazards(case: tuple[str, ...]) -> None:
 
 
 @pytest.mark.skipif(not has_llc(), reason="llc-19 (LLVM 19) is not installed: the oracle cannot be asked")
+@pytest.mark.parametrize("programs", [900, pytest.param(1500, marks=pytest.mark.nightly)])
 @pytest.mark.parametrize("gpu", MATRIX_GPUS)
-def test_llvm_inserts_the_wait_states_that_the_rules_demand(gpu: str) -> None:
-    result = compare(ARCHITECTURES[gpu], 1500)
+def test_llvm_inserts_the_wait_states_that_the_rules_demand(gpu: str, programs: int) -> None:
+    result = compare(ARCHITECTURES[gpu], programs)
     assert result.differences == ()
     assert result.waiting > 100 and len(result.hazards) > 10
 
@@ -333,7 +334,7 @@ def compiled_objects() -> Iterator[tuple[str, Path | bytes]]:
 # objects of each change: every sixth, at night all
 @pytest.mark.parametrize(
     ("step", "kernels_at_least", "instructions_at_least"),
-    [(6, 20, 8_000), pytest.param(1, 100, 50_000, marks=pytest.mark.nightly)],
+    [(12, 10, 4_000), pytest.param(1, 100, 50_000, marks=pytest.mark.nightly)],
 )
 def test_compiled_kernels_have_all_their_wait_states(
     step: int, kernels_at_least: int, instructions_at_least: int

@@ -103,7 +103,7 @@ def made(*words: int) -> Kernel:
 @pytest.mark.parametrize("word", [0, 0xBF800000, 0xBF820000, 0xBF84FFFF, 0xBE841C00])
 def test_long_padding_behind_an_unknown_jump_takes_no_time(word: int) -> None:
     """Zeros, s_nop, s_branch, s_cbranch_scc0 -1 and s_getpc_b64: decoded from each place on, it would take hours."""
-    found = decode_kernel(made(0xBE801D1E, *[word] * (1 << 14)))  # s_setpc_b64 s[30:31]
+    found = decode_kernel(made(0xBE801D1E, *[word] * (1 << 13)))  # s_setpc_b64 s[30:31]
     assert found[0].opcode.mnemonic == "s_setpc_b64"
 
 

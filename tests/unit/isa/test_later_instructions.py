@@ -11,6 +11,7 @@ from isa.encoding.decoder import DecodeError, decode
 from isa.object.code_object import load_code_object
 from isa.opcodes import ARCHITECTURES
 from isa.opcodes.later import CDNA, RDNA, describe_support, later_instruction
+from tests.support.daily import parametrize_daily
 from tests.support.later_instructions import free_numbers, gpus_asked, same, words_of
 from tests.support.llvm_oracle import ORACLE_VERSION, find_llvm_mc, oracle_lines, version_of
 from workloads.toolchain import build
@@ -78,14 +79,16 @@ def test_a_kernel_with_one_is_refused_when_it_is_loaded(tmp_path: Path, capsys: 
 
 
 @needs_compiler
-@pytest.mark.parametrize(
-    ("gpu", "line", "said"),
+@pytest.mark.compiled_tier  # nothing here is ever compiled
+@parametrize_daily(
+    "gpu, line, said",
     [
         ("gfx906", "v_mfma_f32_32x32x1f32 a[0:31], v0, v1, a[0:31]", "v_mfma_f32_32x32x1f32: gfx908 (CDNA) and later"),
         ("gfx906", "s_waitcnt_vscnt null, 0x0", "s_waitcnt_vscnt: gfx1010 (RDNA) and later"),
         ("gfx803", "v_dot4_i32_i8 v1, v1, v2, v3", "v_dot4_i32_i8: gfx906 (GFX9) and later"),
         ("gfx906", "v_mad_mix_f32 v1, v1, v2, v3", "v_mad_mix_f32: gfx900 (GFX9) and gfx90c (GFX9)"),
     ],
+    {0, 2},
 )
 def test_assembly_says_it_with_its_line(
     gpu: str, line: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]

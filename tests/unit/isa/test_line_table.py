@@ -6,13 +6,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from isa.encoding.control_flow import decode_kernel
 from isa.execution.faults import ExecutionFault
 from isa.object.code_object import Kernel, load_code_object
 from isa.object.line_table import LineTable, SourceFile, is_library
+from tests.support.daily import given_daily
 from tests.support.functional import Device, kernel
 
 LINES = Path(__file__).resolve().parents[2] / "data" / "lines"
@@ -104,8 +104,8 @@ def test_a_file_is_looked_for_where_it_was_compiled_beside_the_object_and_here(t
     assert SourceFile("gone.cl", "/nowhere").find(beside) is None
 
 
-@settings(max_examples=60, deadline=None)
-@given(st.data())
+@pytest.mark.compiled_tier  # nothing here is ever compiled
+@given_daily(20, 60, st.data())
 def test_damaged_tables_name_a_line_or_nothing(data: st.DataObject) -> None:
     whole = OBJECTS[5].read_bytes()
     start = whole.index(b"lines.cl") - 600  # the debug sections, roughly

@@ -81,7 +81,7 @@ def test_a_stopped_run_says_where_its_workgroup_stands() -> None:
 
 
 def test_all_wavefronts_together_reach_a_limit_too() -> None:
-    limit, waves = 50, WAVEFRONTS_TO_LIMIT + 1
+    limit, waves = 10, WAVEFRONTS_TO_LIMIT + 1
     device = Device()
     device.put("out", np.zeros(1, np.int32))
     launch = device.launch(kernel("geometry", "endless"), 64 * waves, 64, "out")

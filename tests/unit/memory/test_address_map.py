@@ -27,6 +27,7 @@ from memory.address_map import (
 from memory.dram.mapping import bank_masks, channel_masks, check_mapping
 from memory.dram.spec import DramSpec, resolve
 from memory.dram.standards import STANDARDS
+from tests.support.daily import given_daily
 from tests.support.machines import allow_further_layouts
 
 RECORD = record_dtype((ADDRESS_MAP,))
@@ -55,8 +56,7 @@ def xor_of_bits(masks, address):
     return number
 
 
-@settings(deadline=None, max_examples=30)
-@given(*[st.lists(MASK, max_size=5)] * 2, st.lists(MASK, max_size=6), st.integers(0, (1 << 36) - 1))
+@given_daily(10, 30, *[st.lists(MASK, max_size=5)] * 2, st.lists(MASK, max_size=6), st.integers(0, (1 << 36) - 1))
 def test_a_number_is_the_xor_of_the_bits_that_its_masks_name(l2, dram, bank, line):
     m = machine(l2, dram)
     set_matrix(m, BANK, bank)
@@ -64,8 +64,14 @@ def test_a_number_is_the_xor_of_the_bits_that_its_masks_name(l2, dram, bank, lin
     assert numbers == [xor_of_bits(masks, line << 6) for masks in (l2, dram, bank)]
 
 
-@settings(deadline=None, max_examples=60)
-@given(st.integers(0, 2), st.integers(0, 4), st.lists(st.integers(1, 255), min_size=4, max_size=4), st.booleans())
+@given_daily(
+    20,
+    60,
+    st.integers(0, 2),
+    st.integers(0, 4),
+    st.lists(st.integers(1, 255), min_size=4, max_size=4),
+    st.booleans(),
+)
 def test_lines_have_a_place_each_just_where_the_masks_are_taken(low, bits, masks, plain):
     interleave = 64 << low
     own = own_channel_bits(1 << bits, interleave)

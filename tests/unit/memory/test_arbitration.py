@@ -1,5 +1,7 @@
 """Arbitration: who meets at a full queue gets equal shares of it, whatever the numbers of the units."""
 
+from itertools import product
+
 import pytest
 
 from gpusim.base.jit import JIT_DISABLED
@@ -32,8 +34,14 @@ def ends(run: ScriptedRun) -> list[int]:
     return found
 
 
-@pytest.mark.parametrize("kind", ["load", "store"])
-@pytest.mark.parametrize("channels", [(0, 1), (1, 2), (0, 3)])
+@pytest.mark.parametrize(
+    ("channels", "kind"),
+    [
+        # without the compiler each kind once
+        pytest.param(channels, kind, marks=[] if number in (0, 3) else pytest.mark.compiled_tier)
+        for number, (channels, kind) in enumerate(product([(0, 1), (1, 2), (0, 3)], ["load", "store"]))
+    ],
+)
 def test_l2_channels_get_equal_shares_of_a_dram_channel(channels: tuple[int, int], kind: str) -> None:
     l2 = L2Spec(channels=4, size_kib=64, ways=2, interleave_bytes=256)
     dram = DramSpec(channels=1, read_queue=2, write_queue=2, write_high=2, write_low=1)
@@ -87,6 +95,7 @@ def test_a_cu_with_one_wavefront_gets_its_share_of_the_scalar_cache() -> None:
     assert together[1] > 16 * 40 * 2
 
 
+@pytest.mark.compiled_tier  # of L2 channels without it, too
 def test_cus_get_equal_shares_of_an_l2_channel() -> None:
     # eight CUs load lines of one channel that are in L2, past their L1s
     l2 = L2Spec(channels=4, interleave_bytes=256)

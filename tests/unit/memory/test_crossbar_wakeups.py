@@ -4,7 +4,7 @@ from itertools import accumulate
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example
 from hypothesis import strategies as st
 
 from gpusim.base.jit import JIT_DISABLED
@@ -17,6 +17,7 @@ from memory.network.state import FIRST_SCALAR_PORT, READ, SOURCE_CU_SHIFT, SOURC
 from memory.unit_classes import CU_LOOK_UP, CU_RESPONSE, L2_FILL, L2_SERVE
 from memory.waiting import FILLS
 from memory.wheel import SIZE, due
+from tests.support.daily import given_daily
 from tests.unit.memory.crossbar_harness import (
     CHANNELS,
     due_ports,
@@ -125,8 +126,9 @@ def answers_of_twin(answers: list[tuple[int, int, int]], model: str) -> list[tup
 
 @pytest.mark.skipif(not JIT_DISABLED, reason="minutes of calls from Python; the tier without the compiler runs it")
 @pytest.mark.parametrize("model", ["cycle", "ideal"])
-@settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
-@given(
+@given_daily(
+    8,
+    20,
     answers=st.lists(
         st.tuples(st.integers(0, 3), st.sampled_from([0, 1, 70]), st.integers(0, CHANNELS - 1)), max_size=30
     ),

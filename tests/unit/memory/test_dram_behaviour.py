@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 from gpusim.base.jit import JIT_DISABLED
 from memory.dram.controller import DRAM_COUNTERS, dram_pending, dram_totals
 from memory.dram.spec import DramSpec, resolve
+from tests.support.daily import given_daily
 from tests.unit.memory.dram_harness import READ, WHOLE, WRITE, line_at, plain_spec, run
 
-STREAM_LINES = 400 if JIT_DISABLED else 20_000
+STREAM_LINES = 250 if JIT_DISABLED else 6_000
 NO_REFRESH = {"trefi_ns": 100_000}
 
 
@@ -42,7 +43,7 @@ def test_streaming_reaches_the_pin_bandwidth_less_refresh(standard, clock_hz, ki
 def test_row_conflicts_in_one_bank_reach_the_trc_bound(standard):
     spec = plain_spec(standard=standard, timing=NO_REFRESH)
     t = resolve(spec)
-    out = run(spec, [(1, READ, line_at(spec, row=1 + 37 * i % 1009)) for i in range(200)], t.clock_hz)
+    out = run(spec, [(1, READ, line_at(spec, row=1 + 37 * i % 1009)) for i in range(80)], t.clock_hz)
     activates = out.clocks("ACT")
     assert {b - a for a, b in pairwise(activates)} == {t.trc}
 
@@ -119,8 +120,8 @@ def test_one_bank_equals_its_naive_twin(steps, standard):
     assert run(spec, script, t.clock_hz).done == expected
 
 
-@settings(max_examples=10 if JIT_DISABLED else 40, deadline=None)
-@given(
+@given_daily(
+    *((5, 10) if JIT_DISABLED else (12, 40)),
     st.lists(
         st.tuples(st.integers(0, 60), st.booleans(), st.integers(0, 300), st.sampled_from([WHOLE, 0xF, 0xF << 40])),
         min_size=1,
@@ -173,7 +174,10 @@ def test_every_request_is_served_once_and_counted(steps, standard, channels, mod
 @pytest.mark.parametrize("standard", ["gddr5", pytest.param("hbm1", marks=pytest.mark.compiled_tier)])
 def test_dense_traffic_equals_a_run_that_looks_at_everything_in_every_cycle(standard):
     spec = plain_spec(standard=standard)
-    script = [(1 + 6 * i, WRITE if i % 7 == 0 else READ, i * 7919 % 769 * (1 + i % 3)) for i in range(250)]
+    script = [
+        (1 + 6 * i, WRITE if i % 7 == 0 else READ, i * 7919 % 769 * (1 + i % 3))
+        for i in range(120 if JIT_DISABLED else 250)
+    ]
     assert run(spec, script, 1.237e9).commands == run(spec, script, 1.237e9, poll=True).commands
 
 
@@ -197,7 +201,7 @@ def test_however_far_channels_decide_ahead_the_commands_are_the_same(standard, c
 
     expected = by_channel(0)
     assert all(len(commands) > (50 if JIT_DISABLED else 100) for commands in expected[0])
-    for look_ahead in (1, 2, 5, None):
+    for look_ahead in (2, None) if JIT_DISABLED else (1, 2, 5, None):
         assert by_channel(look_ahead) == expected
 
 

@@ -9,6 +9,7 @@ from gpusim.base.jit import JIT_DISABLED
 from memory.dram.constants import ACTIVATE, PRECHARGE, PRECHARGE_ALL, READ_BURST, REFRESH, WRITE_BURST
 from memory.dram.constraints import RULES
 from memory.dram.spec import resolve
+from tests.support.daily import given_daily
 from tests.support.dram_checker import DramCommand, ProtocolError, check_commands, recorded_commands
 from tests.unit.memory.dram_harness import READ, WRITE, plain_spec, run
 
@@ -197,8 +198,7 @@ def _is_used(stream, i):
 
 
 @pytest.mark.compiled_tier  # the checker is never compiled
-@settings(max_examples=60, deadline=None)
-@given(st.data())
+@given_daily(25, 60, st.data())
 def test_mutations_of_a_recorded_stream_are_rejected(stream, data):
     timing = resolve(plain_spec())
     needed = [i for i, c in enumerate(stream) if c.command == REFRESH or _is_used(stream, i)]

@@ -94,7 +94,7 @@ def test_policies_keep_the_rules_and_do_not_depend_on_when_they_are_looked_at(st
     )  # fmt: skip
     random = np.random.default_rng(7)
     at, script = 1, []
-    for i in range(40 if JIT_DISABLED else 300):
+    for i in range(25 if JIT_DISABLED else 300):
         at += int(random.integers(0, 4)) if i % 40 else 3000
         kind = WRITE if random.random() < 0.3 else READ
         script.append((at, kind, int(random.integers(0, 96)) * 41, WHOLE if random.random() < 0.7 else 0xFF))

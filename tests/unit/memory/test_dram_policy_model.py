@@ -11,7 +11,6 @@ from tests.support.reference_dram import PAGES, READ, SCHEDULES, WRITE, Controll
 from tests.unit.memory.dram_harness import line_at, plain_spec, run
 
 REQUESTS = 60
-STREAMS = 4
 
 
 def random_spec(draw: np.random.Generator, scheduler: str, page_policy: str) -> DramSpec:
@@ -63,8 +62,9 @@ def test_the_model_knows_every_policy() -> None:
         for s, scheduler in enumerate(SCHEDULERS)
     ],
 )
-def test_commands_are_those_of_the_model(page_policy: str, scheduler: str) -> None:
-    for seed in range(STREAMS):
+@pytest.mark.parametrize("streams", [2, pytest.param(4, marks=pytest.mark.nightly)])
+def test_commands_are_those_of_the_model(page_policy: str, scheduler: str, streams: int) -> None:
+    for seed in range(streams):
         draw = np.random.default_rng(seed)
         spec = random_spec(draw, scheduler, page_policy)
         requests = random_requests(draw, spec)

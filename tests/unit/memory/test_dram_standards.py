@@ -17,7 +17,7 @@ from tests.support.daily import given_daily
 from tests.support.dram_checker import check_commands
 from tests.unit.memory.dram_harness import READ, WRITE, run, run_streams, with_plain_banks
 
-STREAM_LINES = 400 if JIT_DISABLED else 10_000
+STREAM_LINES = 250 if JIT_DISABLED else 10_000
 
 
 def variants():
@@ -107,7 +107,7 @@ def test_every_bank_row_and_column_is_used_once(values, banks):
     spec = banks(DramSpec(**values, channels=1))
     t = resolve(spec)
     lines = t.banks * t.lines_per_row  # one row of each bank
-    n = lines if not JIT_DISABLED else min(lines, 256)
+    n = lines if not JIT_DISABLED else min(lines, 128)
     first = 5 * lines
     out = run(spec, [(1, READ, first + i) for i in range(n)], core_clock_hz=2e9)
     places = {(c.bank, c.row, c.column) for c in out.commands if c.command in COLUMN_COMMANDS}

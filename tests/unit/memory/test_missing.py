@@ -1,7 +1,6 @@
 """Missing lines against plain lists: who waits for which line in which order, and what is left for others."""
 
 import numpy as np
-from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpusim.base.jit import Field, State, address_of, new_record, record_dtype
@@ -19,14 +18,18 @@ from memory.cache.missing import (
     next_target,
 )
 from memory.sets.rows import LANES, clear_rows, is_filling, start_filling
+from tests.support.daily import given_daily
 from tests.support.machines import allow_further_layouts
 
 MSHRS, TARGETS = 3, 5
 CACHE = State("cache", {"missing": Field((2,), "missing lines", MISSING.dtype())})
 
 
-@settings(deadline=None)
-@given(st.lists(st.tuples(st.sampled_from(["miss", "join", "fill", "give up"]), st.integers(0, 3), st.booleans())))
+@given_daily(
+    30,
+    100,
+    st.lists(st.tuples(st.sampled_from(["miss", "join", "fill", "give up"]), st.integers(0, 3), st.booleans())),
+)
 def test_lines_and_who_waits_for_them(events: list[tuple[str, int, bool]]) -> None:
     allow_further_layouts()
     m = new_record(record_dtype((CACHE,)))

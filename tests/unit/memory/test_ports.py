@@ -41,7 +41,7 @@ def woken(m, unit_class, unit):
     return [m.wheel.now + (t - m.wheel.now) % SIZE for t in slots]
 
 
-@given_daily(30, 100, st.lists(st.integers(11, 40), max_size=40))
+@given_daily(12, 100, st.lists(st.integers(11, 40), max_size=40))
 def test_answers_are_taken_in_order_of_ready_cycle_and_first_come_first(times):
     m = machine()
     for tag, t in enumerate(times):

@@ -89,7 +89,7 @@ EVENTS = st.lists(
 )
 
 
-@given_daily(40, 150, SHAPES, EVENTS)
+@given_daily(15, 150, SHAPES, EVENTS)
 def test_a_row_holds_what_a_plain_set_holds(shape: tuple[str, int], events: list[tuple[str, int, bool]]) -> None:
     policy, ways = shape
     row, plain = Row(ways, policy), ReferenceCache(1, ways, policy)

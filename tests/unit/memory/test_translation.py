@@ -1,7 +1,6 @@
 """Address translation: exact cycles of each way to a page, TLBs against reference caches, back-pressure, fairness."""
 
 import pytest
-from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
@@ -22,6 +21,7 @@ from memory.translation.state import (
     L2_TLB_DRAW,
     MAX_TLBS,
 )
+from tests.support.daily import given_daily
 from tests.support.machines import LINE, simple
 from tests.support.reference_cache import ReferenceCache, lines_of
 from tests.support.scripted import Script, ScriptedRun
@@ -206,7 +206,7 @@ def test_a_full_l2_tlb_and_a_full_port_hold_the_requests_back() -> None:
     assert "waited for" not in who_waits(run.m)
 
 
-@given(st.sets(st.integers(0, MAX_TLBS - 1)), st.integers(0, MAX_TLBS - 1))
+@given_daily(25, 100, st.sets(st.integers(0, MAX_TLBS - 1)), st.integers(0, MAX_TLBS - 1))
 def test_the_l2_tlb_goes_round_all_tlbs(asking: set[int], first: int) -> None:
     m = new_record(machine_dtype())
     for number in asking:
@@ -216,6 +216,7 @@ def test_the_l2_tlb_goes_round_all_tlbs(asking: set[int], first: int) -> None:
     assert l2_tlb._next_port(m, 0) == next((number for number in around if number in asking), -1)
 
 
+@pytest.mark.compiled_tier  # `test_the_l2_tlb_goes_round_all_tlbs` runs without it
 def test_cus_get_equal_shares_of_the_l2_tlb() -> None:
     # each CU loads 64 pages of its own, over all L2 channels, and the L2 TLB takes one request a cycle
     lines = [LINE + page * PAGE + page % 16 * BLOCK for page in range(8 * 64)]
@@ -229,8 +230,8 @@ def test_cus_get_equal_shares_of_the_l2_tlb() -> None:
     assert ends[-1] - ends[0] < 40 < 8 * 64 < ends[-1]
 
 
-@settings(max_examples=20 if JIT_DISABLED else 60, deadline=None, suppress_health_check=list(HealthCheck))
-@given(
+@given_daily(
+    *((8, 20) if JIT_DISABLED else (20, 60)),
     st.lists(st.tuples(st.integers(0, 12), st.booleans()), min_size=1, max_size=60),
     st.sampled_from([4, 64, 2048]),
     st.sampled_from(sorted(POLICIES)),
@@ -286,8 +287,8 @@ def test_a_tree_over_the_tlbs_needs_a_power_of_two_of_ways() -> None:
         TranslationSpec(l2_entries=24 * 64, l2_ways=24, l2_replacement="plru")
 
 
-@settings(max_examples=10 if JIT_DISABLED else 30, deadline=None, suppress_health_check=list(HealthCheck))
-@given(
+@given_daily(
+    *((4, 10) if JIT_DISABLED else (10, 30)),
     st.lists(st.lists(st.lists(st.integers(0, 40), min_size=1, max_size=12), max_size=6), min_size=1, max_size=5),
     st.integers(1, 4),
     st.integers(1, 3),

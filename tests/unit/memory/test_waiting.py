@@ -31,6 +31,7 @@ from memory.waiting import (
     waiting_for_what,
     waits,
 )
+from tests.support.daily import given_daily
 from tests.support.machines import allow_further_layouts
 
 RECORD = record_dtype((WAITING,))
@@ -70,8 +71,12 @@ def test_one_waiter_is_taken_off_and_the_others_stay(waiters, one):
     assert freed(m, CU_SPACE) == sum(1 << waiter for waiter in waiters - {one})
 
 
-@settings(deadline=None)
-@given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9), st.booleans()), max_size=6), st.integers(0, 140))
+@given_daily(
+    25,
+    100,
+    st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9), st.booleans()), max_size=6),
+    st.integers(0, 140),
+)
 def test_short_cycles_are_those_in_which_there_was_none(shortages, asked):
     """Shortages of some cycles with pauses between them, the end known beforehand or not."""
     m = machine()
@@ -92,8 +97,9 @@ def test_short_cycles_are_those_in_which_there_was_none(shortages, asked):
     assert not m.waiting.shortage["total"][:7].any()
 
 
-@settings(deadline=None)
-@given(
+@given_daily(
+    25,
+    100,
     st.integers(0, CONTESTED - 1),
     st.sets(st.integers(0, CHANNELS - 1)),
     st.integers(1, 6),

@@ -24,7 +24,7 @@ UNITS = st.sampled_from(list(CLASSES)).flatmap(
 )
 
 
-@given_daily(30, 100, st.integers(0, 10**9), st.sampled_from((-1, *CLASSES.values())), st.lists(UNITS))
+@given_daily(10, 100, st.integers(0, 10**9), st.sampled_from((-1, *CLASSES.values())), st.lists(UNITS))
 def test_wakes_equal_a_plain_set(now, running, wakes):
     m = machine(now)
     m.wheel.running = m.wheel.far_running = running

@@ -14,7 +14,7 @@ from spartan.replacement import CMI_REPLACEMENT, REPLACEMENT
 from tests.support.daily import given_daily
 from tests.unit.spartan.engine_harness import Bench, engine_tick, sources
 
-EXAMPLES = (6, 10) if JIT_DISABLED else (40, 120)  # daily, nightly
+EXAMPLES = (4, 10) if JIT_DISABLED else (16, 120)  # daily, nightly
 ROWS = [1, 15, 16, 17, 100] if JIT_DISABLED else [1, 15, 16, 17, 100, 600, 1100]
 
 
@@ -166,7 +166,7 @@ def test_prudent_search_skips_zero_lines(lines, density, seed, data):
     assert counters["buffer_evictions"] == counters["sib_evictions"] == 0
 
 
-@pytest.mark.parametrize("ahead", [0, 2, 7])
+@pytest.mark.parametrize("ahead", [0, 2, pytest.param(7, marks=pytest.mark.compiled_tier)])
 def test_prudent_search_reads_ahead_as_far_as_configured(ahead):
     column = np.ones((16 * 190, 1), np.float32)
     spec = EngineSpec(entry_sizes=((65536, 32),), prefetch_length=ahead, demand_window_lines=1)
@@ -331,7 +331,7 @@ def test_latency_of_a_lone_request():
 
 
 @pytest.mark.parametrize("sums_from", SUMS_FROM)
-@pytest.mark.parametrize("a_cycle", [1, 3])
+@pytest.mark.parametrize("a_cycle", [pytest.param(1, marks=pytest.mark.compiled_tier), 3])
 def test_a_search_takes_the_mappings_that_it_adds_up(sums_from, a_cycle):
     """Twenty full lines are profiled; where line i begins is the sum of i mappings before or 20 - i behind it.
 

@@ -8,7 +8,7 @@ from gpusim.base.jit import JIT_DISABLED
 from spartan.format import half_bits, pack, unpack
 from tests.support.daily import given_daily
 
-EXAMPLES = (15, 30) if JIT_DISABLED else (30, 150)  # daily, nightly
+EXAMPLES = (8, 30) if JIT_DISABLED else (15, 150)  # daily, nightly
 HALF_RELATIVE_ERROR = 2.0**-11  # round to nearest even, 11 significant bits
 HALF_SUBNORMAL_ERROR = 2.0**-25  # half of the smallest FP16 step
 HALF_OVERFLOW = 65520.0  # from here on FP32 rounds to FP16 infinity
@@ -39,11 +39,11 @@ def naive_pack(dense, rows, columns, leading_dimension):
     return image, lines
 
 
-def test_every_half_value_and_its_neighbours_convert_as_numpy_does():
+@pytest.mark.parametrize("step", [37 if JIT_DISABLED else 7, pytest.param(1, marks=pytest.mark.nightly)])
+def test_every_half_value_and_its_neighbours_convert_as_numpy_does(step: int) -> None:
     halves = np.arange(0x10000, dtype=np.uint16).view(np.float16).astype(np.float32)
     halves = halves[~np.isnan(halves)]
-    if JIT_DISABLED:
-        halves = halves[::37]
+    halves = halves[::step]
     bits = halves.view(np.uint32).astype(np.int64)
     middle = (np.nextafter(np.float16(0), np.float16(1)) / np.float32(2)).view(np.uint32)
     words = np.concatenate([bits + d for d in (-0x1001, -0x1000, -0xFFF, -1, 0, 1, 0xFFF, 0x1000, 0x1001)])

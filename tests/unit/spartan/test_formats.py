@@ -82,7 +82,7 @@ def test_the_statement_of_bundles_is_the_plain_packing() -> None:
 @pytest.mark.parametrize("name", FORMATS)
 @pytest.mark.parametrize("spec", [EngineSpec(), SMALL], ids=["default", "small"])
 def test_the_engine_makes_what_the_statement_says(name: str, spec: EngineSpec) -> None:
-    for seed in range(3):
+    for seed in (1,) if JIT_DISABLED else range(3):
         (first, one), (second, other) = drawn(name, seed), drawn(name, seed + 3, 90, 2)
         listed = () if one is None or other is None else (one, other)
         bench = Bench([first, second], spec, seed=1 + seed, format=name, listed=listed)

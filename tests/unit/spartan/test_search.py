@@ -10,7 +10,7 @@ from spartan.replacement import CMI_REPLACEMENT
 from tests.support.daily import given_daily
 from tests.unit.spartan.engine_harness import Bench, sources
 
-EXAMPLES = (12, 12) if JIT_DISABLED else (20, 60)  # daily, nightly
+EXAMPLES = (6, 12) if JIT_DISABLED else (8, 60)  # daily, nightly
 NONE = -1
 
 
