@@ -1,7 +1,6 @@
 """Instruction fetch: cycle counts derived by hand, the cache against the reference cache, and what the counters say."""
 
 import pytest
-from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpusim.base.jit import JIT_DISABLED
@@ -17,6 +16,7 @@ from isa.opcodes.opcode import SALU, Opcode
 from memory.cache.instruction import InstructionCacheSpec
 from memory.dram.spec import DramSpec
 from memory.sets.replacement import POLICIES
+from tests.support.daily import given_daily
 from tests.support.machines import simple
 from tests.support.reference_cache import ReferenceCache, lines_of
 from tests.support.scripted import Script, ScriptedRun
@@ -164,8 +164,8 @@ def test_a_starved_wavefront_is_fetched_for_before_those_that_only_have_space() 
     assert r.cycles == second + 1
 
 
-@settings(max_examples=4 if JIT_DISABLED else 40, deadline=None)
-@given(
+@given_daily(
+    *((2, 4) if JIT_DISABLED else (15, 40)),
     st.integers(4, 60),
     st.sampled_from([(1, 4), (2, 8)]),
     st.integers(1, 3),

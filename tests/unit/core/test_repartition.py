@@ -19,7 +19,7 @@ from tests.support.functional import Device, kernel
 from tests.support.gemm import random_gemm
 from workloads.operators.verify import verify
 
-N = 1024
+N = 256
 LINES = N * 4 // 64
 HALF_SETS, HALF_WAYS = L2Share(0.5, "sets"), L2Share(0.5, "ways")
 

@@ -86,12 +86,12 @@ def waiting_launch() -> Launch:
 
 
 def test_a_run_that_is_stopped_in_a_cycle_says_where_it_stands() -> None:
-    facts = simulate(waiting_launch(), ONE_CU, max_cycles=4000)
-    assert facts.partial and facts.cycles == 4000
+    facts = simulate(waiting_launch(), ONE_CU, max_cycles=2000)
+    assert facts.partial and facts.cycles == 2000
     at_barrier, looping = facts.resident
     assert (at_barrier.count, str(at_barrier.source), at_barrier.state) == (3, "lines.cl:16", AT_BARRIER)
     assert looping.count == 1 and str(looping.source) in ("lines.cl:14", "lines.cl:15")
-    assert simulate(waiting_launch(), ONE_CU, max_cycles=4000).resident == facts.resident
+    assert simulate(waiting_launch(), ONE_CU, max_cycles=2000).resident == facts.resident
 
 
 def test_a_run_that_ends_before_is_whole() -> None:

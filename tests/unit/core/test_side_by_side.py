@@ -318,6 +318,7 @@ def test_no_code_of_a_side_can_reach_the_state_of_the_other() -> None:
         assert len(found) > 100 and own <= set().union(*found.values())  # the walk has seen the core
 
 
+@pytest.mark.compiled_tier  # it reads sources
 def test_of_the_crossbar_both_sides_reach_constants_and_outboxes_alone() -> None:
     near, far = (set().union(*map(crossbar_fields, functions.values())) for functions in sides())
     assert near & far <= CONSTANTS_OF_CROSSBAR | CROSSES

@@ -4,7 +4,6 @@ import hashlib
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gpusim.model.core import simulator
@@ -21,6 +20,7 @@ from isa.trace import LINE_BYTES
 from tests.corpus.build import BASE
 from tests.corpus.execute import kernel_of
 from tests.corpus.table import CASES
+from tests.support.daily import given_daily
 from tests.support.scripted import Script, ScriptedRun
 from tests.unit.core.test_laws import ACTIONS, LINE, differing
 from tests.unit.core.test_side_by_side import FAR, counts, of_corpus
@@ -53,8 +53,9 @@ def run(groups: list[list[Script]], threads: int, ahead: bool = True, alike: boo
 
 
 @compiled
-@settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))
-@given(
+@given_daily(
+    3,
+    8,
     st.lists(ACTIONS, min_size=1, max_size=6),
     st.integers(0, 2),
     st.integers(1, 3),

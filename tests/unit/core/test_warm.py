@@ -11,7 +11,7 @@ from gpusim.model.core.warm import WarmCaches
 from memory.cache.l2_state import CODE_BITS, EVERY_BYTE, SOME_BYTES
 from tests.support.functional import Device, kernel
 
-N = 1024
+N = 512
 LINES = N * 4 // 64
 ARGUMENT_LINES = 1  # of the kernel argument block, read through the scalar cache
 

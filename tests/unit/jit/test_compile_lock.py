@@ -35,6 +35,7 @@ def waits(process: "subprocess.Popen[str]") -> None:
     assert "another process is compiling" in process.stderr.readline()
 
 
+@pytest.mark.compiled_tier  # processes that wait for one another
 @pytest.mark.parametrize("end", ["releases it", "is killed"])
 def test_the_second_waits_until_the_first(end: str, tmp_path: Path) -> None:
     first = started(tmp_path)

@@ -16,6 +16,7 @@ from gpusim.model.core.machine import new_machine
 from gpusim.model.core.occupancy import Occupancy
 from isa.launch import Launch
 from memory.l2_share import L2Share
+from tests.support.daily import parametrize_daily
 
 PART = State("part", {"count": Field((), "a number"), "row": Field((3, 5000), "numbers")})
 OTHER = State("other", {"word": Field((40,), "words", np.uint32)})
@@ -100,7 +101,7 @@ def test_where_the_system_does_not_tell_what_was_written_memory_is_not_used_agai
 
 
 @needs_templates
-@pytest.mark.parametrize("l2_taken", [None, L2Share(0.5, "sets"), L2Share(0.75, "ways")])
+@parametrize_daily("l2_taken", [None, L2Share(0.5, "sets"), L2Share(0.75, "ways")], {1})
 def test_a_machine_made_again_is_the_machine_made_anew(l2_taken: L2Share | None) -> None:
     gpu, fit = GpuSpec(), Occupancy(3, 2, "")
     launch = Launch(None, None, b"", (640, 2, 1), (64, 1, 1))  # type: ignore[arg-type]
