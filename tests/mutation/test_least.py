@@ -15,7 +15,6 @@ from tests.mutation.mutations import mutations_of
 from tests.mutation.trial import Reached, Tree
 from tests.structure.imports import ROOT
 
-SAMPLE = 2
 LIMIT_S = 10.0
 
 
@@ -34,12 +33,13 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tree]:
         ("memory/dram/constraints.py", "tests/unit/memory/test_dram_constraints.py", "is_necessary", 0),
     ],
 )
-def test_errors_are_noticed(file: str, tests: str, but: str, equivalent: int, tree: Tree) -> None:
+@pytest.mark.parametrize("sample", [1, pytest.param(3, marks=pytest.mark.nightly)])
+def test_errors_are_noticed(file: str, tests: str, but: str, equivalent: int, sample: int, tree: Tree) -> None:
     quick = ["-x", "-k", f"not {but}", tests]
     assert tree.pytest(quick) == 0
     seed = hashlib.sha256(b"".join(Path(ROOT / each).read_bytes() for each in (file, tests))).hexdigest()
-    sample = random.Random(seed).sample(mutations_of(file, ROOT), SAMPLE)
-    unnoticed = [m.name for m in sample if tree.tried(m, quick, LIMIT_S) == 0]
+    chosen = random.Random(seed).sample(mutations_of(file, ROOT), sample)
+    unnoticed = [m.name for m in chosen if tree.tried(m, quick, LIMIT_S) == 0]
     assert len(unnoticed) <= equivalent, f"no test of {tests} notices these errors: {', '.join(unnoticed)}"
 
 

@@ -76,8 +76,8 @@ def test_places_are_drawn_within_the_machine() -> None:
 def test_a_difference_within_the_draws_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A cycle more of the crossbar is lost among the draws; 115 more are not."""
     monkeypatch.chdir(tmp_path)
-    size = "{fill: 1, dtype: float32, shape: [4096]}"
-    fixed = ["global_size=[4096]", "arguments.n.value=4096", *(f"arguments.{name}={size}" for name in "abc")]
+    size = "{fill: 1, dtype: float32, shape: [2048]}"
+    fixed = ["global_size=[2048]", "arguments.n.value=2048", *(f"arguments.{name}={size}" for name in "abc")]
     sets = [word for one in fixed for word in ("--set", one)]
     said = []
     for axis in ("gpu.crossbar.request_latency_cycles=35,36", "gpu.crossbar.request_latency_cycles=35,150"):

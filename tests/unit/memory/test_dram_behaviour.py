@@ -121,7 +121,7 @@ def test_one_bank_equals_its_naive_twin(steps, standard):
 
 
 @given_daily(
-    *((5, 10) if JIT_DISABLED else (12, 40)),
+    *((10, 20) if JIT_DISABLED else (20, 40)),
     st.lists(
         st.tuples(st.integers(0, 60), st.booleans(), st.integers(0, 300), st.sampled_from([WHOLE, 0xF, 0xF << 40])),
         min_size=1,

@@ -73,7 +73,7 @@ def test_a_wanted_error_costs_what_it_is_worth() -> None:
     assert fine[1] * (1 - fine[2]) <= 0.004 * 1.01  # of the whole launch
 
 
-@pytest.mark.parametrize("launches", [15, pytest.param(60, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("launches", [10, pytest.param(60, marks=pytest.mark.nightly)])
 @pytest.mark.parametrize("spread", [0.01, 0.05])
 def test_the_truth_lies_within_the_bar(spread: float, launches: int) -> None:
     found = [sampled(300, noisy(seed, spread), SamplingSpec()) for seed in range(launches)]
