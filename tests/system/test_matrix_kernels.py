@@ -110,6 +110,7 @@ def test_the_matrix_unit_is_bound_stall_and_busy_share(tmp_path: Path, card: str
     cycles = float(invoked(["exec", str(path), "--estimate"]).stdout.splitlines()[1].split("\t")[2].replace(",", ""))
     assert cycles >= busy / (4 * COMPUTE_UNITS)
 
+
 @pytest.mark.parametrize("card", ["mi100", "mi210"])
 @parametrize_daily("card", ["mi100", "mi210"], [0])
 def test_a_kernel_without_its_wait_states_is_reported(tmp_path: Path, card: str) -> None:
