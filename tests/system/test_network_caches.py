@@ -122,7 +122,7 @@ def test_what_is_kept_says_what_was_before(tmp_path: Path) -> None:
 
 
 def test_each_variant_begins_with_empty_caches(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(choice.ALGORITHMS, "convolution", ("implicit",))  # type: ignore[misc]
+    monkeypatch.setitem(choice.ALGORITHMS, "convolution", ("implicit",))
     both, alone = (run_job(SPARSE, {"gpu": WARM}, batch=2, layers=":a", engine=mode) for mode in ("both", "on"))
     cycles = [[one.cycles for one in facts(found).values()] for found in (both, alone)]
     assert cycles[0] == cycles[1] and both.passed is True

@@ -1,10 +1,9 @@
 """Is the fastest convolution algorithm of each layer and pass found, taken and said?"""
 
-from collections.abc import Sequence
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
@@ -37,7 +36,7 @@ NETWORK: dict[str, Any] = {
 }
 
 AMONG = ("implicit", "im2col", "winograd_2x2", "winograd_4x4")  # what follows is the same of few algorithms
-ALGORITHMS = cast(dict[str, Sequence[str]], choice.ALGORITHMS)
+ALGORITHMS = choice.ALGORITHMS
 
 
 def record_of(convolution: str = AUTO, **values: Any) -> Ran:

@@ -71,7 +71,7 @@ def test_what_a_store_knows_without_hot_spots_is_simulated_for_them() -> None:
 
 
 def test_what_was_measured_for_a_choice_has_its_hot_spots(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(choice.ALGORITHMS, "convolution", ("implicit", "winograd_2x2"))  # type: ignore[misc]
+    monkeypatch.setitem(choice.ALGORITHMS, "convolution", ("implicit", "winograd_2x2"))
     network = {"input": [8, 8, 8], "layers": [layer("c", "convolution", filters=8, kernel=3, padding=1)]}
     Path("short.yaml").write_text(yaml.safe_dump(network))
     found = ran("--hotspots", "--set", "convolution=auto")
@@ -192,6 +192,8 @@ def test_what_a_network_has_not_is_refused_with_its_reason(
 
 
 def test_a_stored_network_is_found_shown_reported_and_compared(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("short.yaml").write_text(yaml.safe_dump({"input": INPUT, "layers": [*SHORT[:2], *SHORT[4:]]}))
+
     def output(*arguments: str, code: int = 0) -> str:
         assert invoke([*arguments]) == code
         return capsys.readouterr().out
@@ -208,7 +210,7 @@ def test_a_stored_network_is_found_shown_reported_and_compared(capsys: pytest.Ca
     assert invoke(["report", "1", "--store", "s.db", "--html", "x.html", "--quiet"]) == 0
     page = Path("x.html").read_text()
     assert "Where does the time go?" in page and page.count("short: training, batch 2") >= 1
-    assert "real values; 14 of 14 rows compared with NumPy, all as expected" in page
+    assert "real values; 9 of 9 rows compared with NumPy, all as expected" in page
     capsys.readouterr()
     compared = output("compare", "1", "2", "--store", "s.db", "--all")
     assert "network.batch\t2\t3" in compared and "\nbn1 update\t" in compared and "\nall\t" in compared

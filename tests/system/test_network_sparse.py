@@ -137,7 +137,7 @@ def test_what_a_sparse_product_cannot_do_is_dense_and_said(monkeypatch: pytest.M
 
 
 def test_both_variants_have_data_of_one_kind(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(choice.ALGORITHMS, "convolution", ("implicit",))  # type: ignore[misc]
+    monkeypatch.setitem(choice.ALGORITHMS, "convolution", ("implicit",))
     plain = record_of(engine="off", timing=False).last.planned_bytes
     monkeypatch.setattr(run, "MOST_REAL_BYTES", plain)  # with the sparse algorithm's workspace it is too large
     found = record_of(engine="both", settings={"sparsity": 0.5})
@@ -159,7 +159,7 @@ def test_more_zeros_cost_less_and_are_those_that_were_asked_for() -> None:
 
 @pytest.mark.parametrize("engine", ["on", "both"])
 def test_the_second_table_fits_a_terminal(engine: EngineMode, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(choice.ALGORITHMS, "convolution", ("implicit", "im2col"))  # type: ignore[misc]
+    monkeypatch.setitem(choice.ALGORITHMS, "convolution", ("implicit", "im2col"))
     found = record_of(layers="a", engine=engine)
     tree = found.tree
     lines = shown(tree, 80, monkeypatch)
@@ -213,7 +213,7 @@ def test_what_is_kept_is_the_engine_s(tmp_path: Path) -> None:
 
 
 def test_a_script_gets_both(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(choice.ALGORITHMS, "convolution", ("implicit",))  # type: ignore[misc]
+    monkeypatch.setitem(choice.ALGORITHMS, "convolution", ("implicit",))
     result = gpusim.run_network(NETWORK, batch=1, layers="a", engine="both", quiet=True)
     assert result.passed is True
     assert [row["name"] for row in result.sparse["rows"]] == ["a"] and result.sparse.total.cycles > 0
