@@ -258,12 +258,12 @@ def test_a_launch_finds_the_tables_that_others_make_for_it() -> None:
     assert cycles({1}) == cycles({0, 1})
 
 
-@parametrize_daily("layers, number", [("bn1:pool1", 4), ("bn1:softmax", len(POINTWISE))], [0])
-def test_made_up_values_cost_about_what_real_ones_do(one_process: NetworkRecord, layers: str, number: int) -> None:
+@parametrize_daily("layers, whole", [("bn1:pool1", False), ("bn1:softmax", True)], [0])
+def test_made_up_values_cost_about_what_real_ones_do(one_process: NetworkRecord, layers: str, whole: bool) -> None:
     made_up = record_of(POINTWISE, data="synthetic", layers=layers)
     asked = {step.step.layer for step in made_up.steps}
     real = [step for step in one_process.steps if step.step.layer in asked]
-    assert len(asked) == number
+    assert len(real) >= 8 and (len(real) == len(one_process.steps)) == whole
     for one, other in zip(real, made_up.steps, strict=True):
         assert one.facts is not None and other.facts is not None
         assert other.facts.cycles == pytest.approx(one.facts.cycles, rel=0.05), one.name
