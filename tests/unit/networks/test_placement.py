@@ -5,7 +5,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpusim.jobs.networks.contents import deciding, fill_arrays
@@ -13,6 +12,7 @@ from gpusim.jobs.networks.launches import LaunchClass, launch_class
 from gpusim.jobs.networks.placement import BLOCK_BYTES, PAGE_BYTES, LaunchPlacement, place_arrays
 from isa.device_memory import DeviceMemory, successive_addresses
 from isa.trace import LINE_BYTES
+from tests.support.daily import given_daily
 from workloads.operators.activation import ActivationForward
 from workloads.operators.batch_norm import BatchNormTraining
 from workloads.operators.conv_algorithms import algorithm
@@ -54,18 +54,9 @@ PRIMITIVES = {
 }
 
 
-@pytest.mark.parametrize("draws", [20, pytest.param(100, marks=pytest.mark.nightly)])
 @pytest.mark.parametrize("name", PRIMITIVES)
-def test_where_arrays_lie_in_a_network_decides_nothing(name: str, draws: int) -> None:
-    @settings(max_examples=draws)
-    @given(st.lists(st.integers(0, 300), min_size=1, max_size=5), st.sampled_from((1, -1)))
-    def check(gaps: list[int], order: int) -> None:
-        check_placement(name, gaps, order)
-
-    check()
-
-
-def check_placement(name: str, gaps: list[int], order: int) -> None:
+@given_daily(20, 100, st.lists(st.integers(0, 300), min_size=1, max_size=5), st.sampled_from((1, -1)))
+def test_where_arrays_lie_in_a_network_decides_nothing(name: str, gaps: list[int], order: int) -> None:
     one, other = operator_over(PRIMITIVES[name], [0]), operator_over(PRIMITIVES[name], gaps, order)
     assert classes_of(one) == classes_of(other)
     for launch, elsewhere in zip(one.launches, other.launches, strict=True):

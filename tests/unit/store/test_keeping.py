@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpusim.base.errors import UserError
@@ -118,14 +117,9 @@ def records_with_rows(draw: st.DrawFn) -> RunRecord:
     )
 
 
-@pytest.mark.parametrize("draws", [6, pytest.param(50, marks=pytest.mark.nightly)])
-def test_records_with_rows_come_back_as_they_were(draws: int) -> None:
-    @settings(max_examples=draws, deadline=None)
-    @given(st.lists(records_with_rows(), max_size=2))
-    def check(records: list[RunRecord]) -> None:
-        assert restored(json.loads(json.dumps(plain(records)))) == records
-
-    check()
+@given_daily(6, 50, st.lists(records_with_rows(), max_size=2))
+def test_records_with_rows_come_back_as_they_were(records: list[RunRecord]) -> None:
+    assert restored(json.loads(json.dumps(plain(records)))) == records
 
 
 def test_every_field_of_a_record_and_of_its_parts_is_kept() -> None:

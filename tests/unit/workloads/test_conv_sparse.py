@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from gpusim.base.errors import UserError
@@ -69,19 +69,14 @@ def maps(draw: st.DrawFn, shape: tuple[int, ...]) -> np.ndarray:
 
 
 @compiled_only
-@pytest.mark.parametrize("draws", [12, pytest.param(60, marks=pytest.mark.nightly)])
-def test_any_zeros_give_what_numpy_gives(draws: int) -> None:
-    @settings(max_examples=draws)
-    @given(convolutions(), st.sampled_from(ANY_DEPTH), st.data())
-    def check(c: Convolution, forward: Forward, data: st.DataObject) -> None:
-        operator = build(forward(c, bias=True), DeviceMemory(MEMORY_BYTES), GPU, {"x": data.draw(maps(c.shape))})
-        operator.outputs["y"][...] = np.nan
-        stored = sum(execute(launch).store_bytes for launch in operator.launches)
-        checked = verify(operator)
-        assert checked.passed, checked.mismatches
-        assert stored == operator.work.stored_bytes
-
-    check()
+@given_daily(12, 60, convolutions(), st.sampled_from(ANY_DEPTH), st.data())
+def test_any_zeros_give_what_numpy_gives(c: Convolution, forward: Forward, data: st.DataObject) -> None:
+    operator = build(forward(c, bias=True), DeviceMemory(MEMORY_BYTES), GPU, {"x": data.draw(maps(c.shape))})
+    operator.outputs["y"][...] = np.nan
+    stored = sum(execute(launch).store_bytes for launch in operator.launches)
+    checked = verify(operator)
+    assert checked.passed, checked.mismatches
+    assert stored == operator.work.stored_bytes
 
 
 @compiled_only

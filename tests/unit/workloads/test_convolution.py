@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from docs._site.rooflines import ForwardByTiles, measure
@@ -87,22 +87,19 @@ def small_filters(draw: st.DrawFn) -> Convolution:
     return Convolution((draw(st.integers(1, 5)), channels, *sizes), filters, (3, 3), padding=padding, groups=groups)
 
 
-@pytest.mark.parametrize("draws", [15, pytest.param(100, marks=pytest.mark.nightly)])
-def test_any_windows_give_what_numpy_gives(draws: int) -> None:
-    @settings(max_examples=draws)
-    @given(st.one_of(convolutions(), small_filters()), st.integers(1, 1 << 17), st.integers(0, 2), st.data())
-    def check(convolution: Convolution, buffer_bytes: int, number: int, data: st.DataObject) -> None:
-        row = data.draw(st.sampled_from([row for row in ALGORITHMS.values() if not row.refuses(convolution)]))
-        primitive = passes(row.within(buffer_bytes), convolution, bias=True)[number]
-        operator = build(primitive, DeviceMemory(MEMORY_BYTES), GPU)
-        for output in operator.outputs.values():
-            output[...] = np.nan
-        stored = sum(execute(launch).store_bytes for launch in operator.launches)
-        checked = verify(operator)
-        assert checked.passed, checked.mismatches
-        assert stored == operator.work.stored_bytes
-
-    check()
+@given_daily(15, 100, st.one_of(convolutions(), small_filters()), st.integers(1, 1 << 17), st.integers(0, 2), st.data())
+def test_any_windows_give_what_numpy_gives(
+    convolution: Convolution, buffer_bytes: int, number: int, data: st.DataObject
+) -> None:
+    row = data.draw(st.sampled_from([row for row in ALGORITHMS.values() if not row.refuses(convolution)]))
+    primitive = passes(row.within(buffer_bytes), convolution, bias=True)[number]
+    operator = build(primitive, DeviceMemory(MEMORY_BYTES), GPU)
+    for output in operator.outputs.values():
+        output[...] = np.nan
+    stored = sum(execute(launch).store_bytes for launch in operator.launches)
+    checked = verify(operator)
+    assert checked.passed, checked.mismatches
+    assert stored == operator.work.stored_bytes
 
 
 @given_daily(10, 30, convolutions())

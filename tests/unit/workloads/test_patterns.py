@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpusim.base.errors import UserError
+from tests.support.daily import given_daily
 from workloads.data.map_patterns import resampled_maps, synthetic_maps
 from workloads.data.operands import SyntheticOperands, captured_operands, resampled_operands, synthetic_map_operands
 from workloads.data.patterns import (
@@ -248,33 +249,30 @@ def test_a_batch_larger_than_the_capture_is_resampled_or_refused() -> None:
         resampled_operands(ConvolutionShape("B", 512, 512, 4, 4), 1, "layerC.npz", 1).zeros(gemm_shape(layer, 1))
 
 
-@pytest.mark.parametrize("draws", [16, pytest.param(100, marks=pytest.mark.nightly)])
-def test_columns_in_parts_are_those_of_the_whole(draws: int) -> None:
-    @settings(max_examples=draws)
-    @given(
-        kind=st.sampled_from(["matrix", "maps", "captured", "resampled"]),
-        images=st.lists(st.integers(1, 4), min_size=1, max_size=5),
-        seed=st.integers(0, 9),
-    )
-    def check(kind: str, images: list[int], seed: int) -> None:
-        layer = ConvolutionShape("C", 512, 8, 2, 2) if kind in ("captured", "resampled") else LAYER
-        batch = sum(images)
-        shape = gemm_shape(layer, batch)
-        data = {
-            "matrix": lambda: SyntheticOperands(0.5, seed, (3, 4)),
-            "maps": lambda: synthetic_map_operands(layer, batch, 0.5, seed, block=(1, 3)),
-            "captured": lambda: captured_operands(layer, batch, "layerC.npz", seed),
-            "resampled": lambda: resampled_operands(layer, batch, "layerC.npz", seed),
-        }[kind]()
-        whole, parts = (np.zeros((shape.n, shape.ldb), np.float32) for _ in range(2))
-        data.columns(shape)(whole)
-        write, first = data.columns(shape), 0
-        for count in images:
-            columns = count * shape.n // batch
-            write(parts[first : first + columns])
-            first += columns
-        assert np.array_equal(parts, whole) and whole.any()
-        if kind != "matrix":
-            assert data.zeros(shape) == pytest.approx(sparsity_of(whole, shape.k), abs=1e-12)
-
-    check()
+@given_daily(
+    16,
+    100,
+    kind=st.sampled_from(["matrix", "maps", "captured", "resampled"]),
+    images=st.lists(st.integers(1, 4), min_size=1, max_size=5),
+    seed=st.integers(0, 9),
+)
+def test_columns_in_parts_are_those_of_the_whole(kind: str, images: list[int], seed: int) -> None:
+    layer = ConvolutionShape("C", 512, 8, 2, 2) if kind in ("captured", "resampled") else LAYER
+    batch = sum(images)
+    shape = gemm_shape(layer, batch)
+    data = {
+        "matrix": lambda: SyntheticOperands(0.5, seed, (3, 4)),
+        "maps": lambda: synthetic_map_operands(layer, batch, 0.5, seed, block=(1, 3)),
+        "captured": lambda: captured_operands(layer, batch, "layerC.npz", seed),
+        "resampled": lambda: resampled_operands(layer, batch, "layerC.npz", seed),
+    }[kind]()
+    whole, parts = (np.zeros((shape.n, shape.ldb), np.float32) for _ in range(2))
+    data.columns(shape)(whole)
+    write, first = data.columns(shape), 0
+    for count in images:
+        columns = count * shape.n // batch
+        write(parts[first : first + columns])
+        first += columns
+    assert np.array_equal(parts, whole) and whole.any()
+    if kind != "matrix":
+        assert data.zeros(shape) == pytest.approx(sparsity_of(whole, shape.k), abs=1e-12)

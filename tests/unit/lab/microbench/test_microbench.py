@@ -468,9 +468,7 @@ def test_the_address_bits_of_channels_are_read_off(masks: tuple[int, ...]) -> No
 
 @pytest.mark.nightly  # the test above has small machines
 def test_the_channels_of_fiji_are_read_off_as_they_are_configured() -> None:
-    """With half of the compute units, which keep a channel busy as all do."""
     fiji = load_gpu("r9nano")
-    fiji = fiji.model_copy(update={"cus_per_array": fiji.cus_per_array // 2})
     found = mapping.channel_masks(Bench(fiji, Reporter(quiet=True)), 9)
     assert found == reduced(fiji.l2.channel_matrix)
 
