@@ -41,6 +41,7 @@ MADE_OF: Mapping[str, Sequence[str]] = {
     "results/sizes": ("sweeps/sizes/*",),
 }
 _MOST_ORIGINS = 3  # models that a note names one by one
+_MOST_NAMES = 6  # recordings of one model that a note names one by one
 _TABLE = re.compile(r"docs/(.+)\.md:(.+)")  # in the ledger: a table that is stored in its page
 
 
@@ -96,9 +97,14 @@ def note(ages: Mapping[str, Mapping[str, FigureAge]], model: str, day: str = "")
             share = f" ({len(own)} of {len(ages[name])})" if len(ages[name]) > 1 else ""
             by_origin.setdefault(_origins(own), []).append(f"{text}{share}")
     lines = [f"**Older than {when}: {count} of {total} recorded figures of this page**, and what follows from them."]
-    lines += [f"By {origin}: {', '.join(names)}." for origin, names in by_origin.items()]
+    lines += [f"By {origin}: {_listed(names)}." for origin, names in by_origin.items()]
     lines.append("`gpusim reproduce --stale` lists what is old now.")
     return "\n".join(f"> {line}" for line in textwrap.wrap(" ".join(lines), 118, break_on_hyphens=False))
+
+
+def _listed(names: Sequence[str]) -> str:
+    shown = ", ".join(names[:_MOST_NAMES])
+    return shown if len(names) <= _MOST_NAMES else f"{shown} and {len(names) - _MOST_NAMES} more"
 
 
 def _origins(ages: Sequence[FigureAge]) -> str:
